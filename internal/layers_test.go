@@ -1,0 +1,152 @@
+package internal
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+const module = "github.com/mcpstrata/mcpstrata"
+
+// allowed maps each internal package to the internal packages that it may
+// import: the flow of DESIGN.md section 3 in checkable form. Bytes enter at the
+// edge, are kept by the archive, and everything that tells of them is a pure
+// function of data/. An import that is missing here is a change of the design,
+// to be argued for in the commit that adds it.
+var allowed = map[string][]string{
+	// words
+	"canon":    {},
+	"record":   {"canon"},
+	"jsonrpc":  {"canon", "record"},
+	"visible":  {},
+	"progress": {},
+	// meaning
+	"contract": {"canon", "record", "jsonrpc"},
+	"drift":    {"canon", "contract", "visible"},
+	"target":   {"record"},
+	"timeline": {"canon", "record"},
+	// edge
+	"safehttp": {},
+	"registry": {"canon", "record", "safehttp"},
+	"mcp":      {"canon", "record", "jsonrpc", "safehttp"},
+	// act
+	"probe": {"canon", "record", "jsonrpc", "contract", "target", "mcp"},
+	"sweep": {"canon", "record", "contract", "target", "probe"},
+	// keep
+	"archive": {"canon", "record", "contract"},
+	"ledger":  {"canon", "record", "contract", "drift", "target", "timeline", "archive"},
+	"gitrepo": {},
+	"audit":   {"canon", "record", "contract", "drift", "target", "timeline", "registry", "archive", "ledger", "gitrepo"},
+	// wire
+	"daily": {"canon", "record", "contract", "drift", "target", "timeline", "safehttp", "registry", "mcp", "probe", "sweep", "archive", "ledger", "gitrepo", "audit", "progress"},
+	"fleet": {"canon", "record"},
+}
+
+// onlyIn maps a third-party module to the one package that may use it.
+var onlyIn = map[string]string{
+	"github.com/go-json-experiment/json":     "canon",
+	"github.com/go-git/go-git/v5":            "gitrepo",
+	"code.dny.dev/ssrf":                      "safehttp",
+	"github.com/cenkalti/backoff/v5":         "registry",
+	"golang.org/x/net/publicsuffix":          "target",
+	"github.com/sergi/go-diff":               "drift",
+	"github.com/cheggaaa/pb/v3":              "progress",
+	"github.com/gofrs/flock":                 "archive",
+	"golang.org/x/time/rate":                 "sweep",
+	"github.com/modelcontextprotocol/go-sdk": "fleet",
+}
+
+// violations returns, in file order, what the Go files below fsys (one folder a
+// package) import against the tables.
+func violations(fsys fs.FS) ([]string, error) {
+	files, err := fs.Glob(fsys, "*/*.go")
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		pkg := path.Dir(name)
+		permitted, ok := allowed[pkg]
+		if !ok {
+			out = append(out, name+": package "+pkg+" is not in the layer table")
+			continue
+		}
+		src, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return nil, err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ImportsOnly)
+		if err != nil {
+			return nil, err
+		}
+		for _, spec := range f.Imports {
+			imp := strings.Trim(spec.Path.Value, `"`)
+			if dep, ok := strings.CutPrefix(imp, module+"/internal/"); ok && !slices.Contains(permitted, dep) {
+				out = append(out, name+": "+pkg+" may not import "+dep)
+			}
+			if strings.HasPrefix(imp, module+"/cmd/") {
+				out = append(out, name+": "+pkg+" may not import "+imp)
+			}
+			for mod, home := range onlyIn {
+				if (imp == mod || strings.HasPrefix(imp, mod+"/")) && pkg != home {
+					out = append(out, name+": only "+home+" may import "+mod)
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+func TestLayers(t *testing.T) {
+	found, err := violations(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range found {
+		t.Error(v)
+	}
+	for pkg := range allowed {
+		if _, err := os.Stat(pkg); err != nil {
+			t.Errorf("package %s is in the layer table but not in the tree", pkg)
+		}
+	}
+}
+
+// Three forbidden imports, seeded: against the flow, past a sole user, and from
+// a package that nobody placed.
+func TestLayersFindsForbiddenImports(t *testing.T) {
+	file := func(pkg, imp string) *fstest.MapFile {
+		return &fstest.MapFile{Data: []byte("package " + pkg + "\n\nimport _ \"" + imp + "\"\n")}
+	}
+	tests := []struct {
+		name, file, want string
+		src              *fstest.MapFile
+	}{
+		{"against the flow", "canon/x.go", "canon/x.go: canon may not import archive", file("canon", module+"/internal/archive")},
+		{"past the sole user", "ledger/x.go", "ledger/x.go: only gitrepo may import github.com/go-git/go-git/v5", file("ledger", "github.com/go-git/go-git/v5/plumbing")},
+		{"an unplaced package", "stray/x.go", "stray/x.go: package stray is not in the layer table", file("stray", "fmt")},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			found, err := violations(fstest.MapFS{tt.file: tt.src})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(found, []string{tt.want}) {
+				t.Errorf("violations = %q, want %q", found, tt.want)
+			}
+		})
+	}
+	if found, err := violations(fstest.MapFS{"archive/x.go": file("archive", module+"/internal/canon")}); err != nil || len(found) != 0 {
+		t.Errorf("violations of an allowed import = %q, %v, want none", found, err)
+	}
+}

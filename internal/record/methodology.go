@@ -1,0 +1,48 @@
+package record
+
+import "time"
+
+// A Methodology is a frozen set of reading rules. A change to a rule is a new
+// methodology, never an edit (methodology v1, "Versioning").
+type Methodology struct {
+	Version          string        // v1
+	ProtocolVersion  string        // what initialize asks for
+	RequestTimeout   time.Duration // per request, the body included
+	FollowPages      bool          // tools/list is followed to the last page
+	VersionHeader    bool          // MCP-Protocol-Version is sent after the handshake when it was negotiated
+	CloseSession     bool          // DELETE of the session at the end
+	ModernEra        bool          // speaks 2026-07-28 to servers that know nothing else
+	SecondReading    bool          // reads again before a difference becomes the head
+	CanonicalForm    string        // canonical form of the identity
+	CaptureRestricts bool          // a difference under unequal captures is not drift
+}
+
+// V1 is methodology v1: one attempt, one page, the 2024-11-05 handshake, no
+// version header (seeds: mcp-schema-methodology-v1).
+var V1 = Methodology{
+	Version:         "v1",
+	ProtocolVersion: "2024-11-05",
+	RequestTimeout:  20 * time.Second,
+	CanonicalForm:   "v1",
+}
+
+// Methodologies lists those that this version can read with, oldest first. The
+// first is the series of record.
+var Methodologies = []Methodology{V1}
+
+// MethodologyByVersion returns the methodology of that version.
+func MethodologyByVersion(v string) (Methodology, bool) {
+	for _, m := range Methodologies {
+		if m.Version == v {
+			return m, true
+		}
+	}
+	return Methodology{}, false
+}
+
+// Series is the slug of the one series that mcpstrata keeps, and Source its
+// population, frozen in v1.
+const (
+	Series = "mcp-schema"
+	Source = "https://registry.modelcontextprotocol.io/v0.1/servers"
+)
