@@ -1,0 +1,112 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/mcpstrata/mcpstrata/internal/record"
+)
+
+// maxFailed is the number of look-ups that may fail in a row before the rest is
+// given up: the registry is down, and each costs several tries.
+const maxFailed = 5
+
+// Ask looks up the versions of names that a complete listing lacks, in the order
+// given, and adds to l how each look-up ended and the rows of the versions that
+// are not deleted. A name is live while such a version remains, and while the
+// registry has not plainly said otherwise: a failed look-up, an answer that
+// speaks of other names or can't be read, and a name beyond MaxAsked leave it
+// live. Of a listing that is not complete nothing is asked. Ask fails only if
+// ctx ended.
+func (c *Client) Ask(ctx context.Context, l *Listing, missing []string) error {
+	if !l.Complete {
+		return nil
+	}
+	known := make(map[string]bool)
+	for _, r := range l.Rows {
+		known[r.Name] = true
+	}
+	asked, failed := 0, 0
+	for _, name := range missing {
+		if known[name] || name == "" {
+			continue
+		}
+		known[name] = true
+		a := record.Asked{Live: true, Name: name}
+		if asked < MaxAsked && failed < maxFailed {
+			asked++
+			rows, err := c.ask(ctx, l.Source, &a)
+			if err != nil {
+				return fmt.Errorf("asking the registry for %q: %w", name, err)
+			}
+			l.Rows = append(l.Rows, rows...)
+			failed++
+			if a.Status == http.StatusOK || a.Status == http.StatusNotFound {
+				failed = 0
+			}
+		}
+		l.Asked = append(l.Asked, a)
+	}
+	if asked > 0 {
+		l.Finished = record.At(c.now())
+	}
+	return nil
+}
+
+// ask looks up one name and returns the rows of its live versions. Its error is
+// that of ctx.
+func (c *Client) ask(ctx context.Context, source string, a *record.Asked) ([]record.ListingRow, error) {
+	var p page
+	link := source + "/" + escape(a.Name) + "/versions"
+	err := c.get(ctx, link, askPace, func(body []byte) (err error) {
+		p, err = readPage(body)
+		return err
+	})
+	if f, ok := errors.AsType[*failure](err); ok {
+		a.Status = f.status
+		a.Live = f.status != http.StatusNotFound
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.Status = http.StatusOK
+	var rows []record.ListingRow
+	unclear := p.cursor != "" || p.odd != ""
+	for _, r := range p.rows {
+		switch {
+		case r.Name != a.Name:
+			unclear = true
+		case !deleted(r.Bytes):
+			r.Asked = true
+			rows = append(rows, r)
+		}
+	}
+	a.Live = len(rows) > 0 || unclear
+	return rows, nil
+}
+
+// escape returns name as one segment of a path, with everything escaped that
+// could be read as something else there.
+func escape(name string) string {
+	return strings.ReplaceAll(url.QueryEscape(name), "+", "%20")
+}
+
+// deleted reports whether the registry marks the row as deleted.
+func deleted(row string) bool {
+	m, err := members([]byte(row))
+	if err != nil {
+		return false
+	}
+	if m, err = members(m["_meta"]); err != nil {
+		return false
+	}
+	if m, err = members(m["io.modelcontextprotocol.registry/official"]); err != nil {
+		return false
+	}
+	return string(m["status"]) == `"deleted"`
+}
