@@ -1,0 +1,177 @@
+package sweep
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
+
+	"github.com/mcpstrata/mcpstrata/internal/probe"
+	"github.com/mcpstrata/mcpstrata/internal/record"
+)
+
+// A host is one host and port with what is left to probe there. At any time it
+// is in exactly one place: ready, in flight, resting, or finished.
+type host struct {
+	queue     []unit
+	order     int           // place in the shuffled order
+	limiter   *rate.Limiter // one probe start per pace
+	notBefore time.Time     // asked for by Retry-After
+}
+
+// start takes the next probe of h and counts its start against the pace.
+func (h *host) start(now time.Time) unit {
+	u := h.queue[0]
+	h.queue = h.queue[1:]
+	h.limiter.ReserveN(now, 1)
+	return u
+}
+
+// rest returns how long h must rest at now before its next probe may start. The
+// pace is counted from the start that was made, not from the one that was
+// allowed, so what a reservation made here would cost is only asked for. It is
+// rounded up to the microsecond: the limiter calculates in float64.
+func (h *host) rest(now time.Time) time.Duration {
+	r := h.limiter.ReserveN(now, 1)
+	d := r.DelayFrom(now)
+	r.CancelAt(now)
+	d = (d + time.Microsecond - 1).Truncate(time.Microsecond)
+	return max(d, h.notBefore.Sub(now))
+}
+
+// readyHosts is a heap: the host with most left to do first, then by order.
+type readyHosts []*host
+
+func (r readyHosts) Len() int { return len(r) }
+func (r readyHosts) Less(i, j int) bool {
+	if a, b := len(r[i].queue), len(r[j].queue); a != b {
+		return a > b
+	}
+	return r[i].order < r[j].order
+}
+func (r readyHosts) Swap(i, j int) { r[i], r[j] = r[j], r[i] }
+func (r *readyHosts) Push(h any)   { *r = append(*r, h.(*host)) }
+func (r *readyHosts) Pop() any {
+	old := *r
+	h := old[len(old)-1]
+	old[len(old)-1] = nil
+	*r = old[:len(old)-1]
+	return h
+}
+
+// An event tells the schedule that a host needs it: a probe there ended, or its
+// rest is over.
+type event struct {
+	host    *host
+	probed  *unit // nil: the rest is over
+	attempt probe.Attempt
+}
+
+// A schedule is the state of a sweep. Only the goroutine of run touches it;
+// probes and rests are goroutines of their own, which report over events.
+type schedule struct {
+	prober   Prober
+	clock    Clock
+	workers  int
+	progress func(done, total, inFlight int)
+	yield    func(record.Result) error
+	events   chan event
+
+	ready                 readyHosts
+	total, done, inFlight int // probes
+	stats                 Stats
+}
+
+// run starts probes while there are workers and ready hosts, waits for an
+// event, and goes round until every probe is done. All its goroutines are g's.
+func (s *schedule) run(ctx context.Context, g *errgroup.Group) error {
+	s.stats.Hosts = len(s.ready)
+	heap.Init(&s.ready)
+	for s.done < s.total {
+		for s.inFlight < s.workers && len(s.ready) > 0 {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			s.start(ctx, g, heap.Pop(&s.ready).(*host))
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case e := <-s.events:
+			if e.probed != nil {
+				if err := s.end(ctx, g, e); err != nil {
+					return err
+				}
+			} else {
+				heap.Push(&s.ready, e.host)
+			}
+		}
+	}
+	return nil
+}
+
+// start starts the next probe of h.
+func (s *schedule) start(ctx context.Context, g *errgroup.Group, h *host) {
+	u := h.start(s.clock.Now())
+	s.inFlight++
+	s.progress(s.done, s.total, s.inFlight)
+	g.Go(func() error {
+		a, err := s.prober.Attempt(ctx, u.endpoint, u.methodology)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return fmt.Errorf("probing %s under %s: %w", u.endpoint, u.methodology.Version, err)
+		}
+		return s.send(ctx, event{host: h, probed: &u, attempt: a})
+	})
+}
+
+// end yields what a probe got and sends its host to rest, or to be ready.
+func (s *schedule) end(ctx context.Context, g *errgroup.Group, e event) error {
+	s.inFlight--
+	s.done++
+	s.stats.Probes++
+	s.stats.Requests += e.attempt.Result.Requests
+	for _, name := range e.probed.names {
+		r := e.attempt.Result
+		r.Name = name
+		if err := s.yield(r); err != nil {
+			return err
+		}
+		s.stats.Results++
+	}
+	s.progress(s.done, s.total, s.inFlight)
+	if len(e.host.queue) == 0 {
+		return nil
+	}
+	now := s.clock.Now()
+	if d := min(e.attempt.RetryAfter, MaxRetryAfter); d > 0 {
+		e.host.notBefore = now.Add(d)
+	}
+	d := e.host.rest(now)
+	if d <= 0 {
+		heap.Push(&s.ready, e.host)
+		return nil
+	}
+	g.Go(func() error {
+		if err := s.clock.Sleep(ctx, d); err != nil {
+			return err
+		}
+		return s.send(ctx, event{host: e.host})
+	})
+	return nil
+}
+
+// send hands e to run, unless the sweep is over.
+func (s *schedule) send(ctx context.Context, e event) error {
+	select {
+	case s.events <- e:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
