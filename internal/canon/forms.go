@@ -38,7 +38,7 @@ func AppendCompact(dst []byte, v *Value) []byte {
 }
 
 // AppendPretty appends v to dst for people and for git: one value a line, one
-// space of indent for each level, member names sorted by code point, arrays in
+// space of indent for each level (at most 32), member names sorted by code point, arrays in
 // order, numbers as sent, strings raw UTF-8. There is no LF at the end. An edit
 // of one string changes one line.
 func AppendPretty(dst []byte, v *Value) []byte {
@@ -273,13 +273,18 @@ func (w *writer) pretty(v *Value, indent int) {
 	}
 }
 
+// maxIndent is the deepest indent of pretty, in spaces. Schemas that people write
+// stay below it; without it a hostile body nested 500 deep would grow a
+// hundredfold.
+const maxIndent = 32
+
 // line ends the line, after a comma if there is one due, and indents the next.
 func (w *writer) line(comma bool, indent int) {
 	if comma {
 		w.dst = append(w.dst, ',')
 	}
 	w.dst = append(w.dst, '\n')
-	for range indent {
+	for range min(indent, maxIndent) {
 		w.dst = append(w.dst, ' ')
 	}
 }

@@ -62,9 +62,12 @@ type ObservationHeader struct {
 	Unchanged     map[string]int `json:"unchanged"` // targets without a row here, per class label
 }
 
-// Missed names the targets that a partial run did not attempt.
+// Missed says which targets a partial run did not attempt, and why. Exactly one
+// of Names and Only stands: the shorter list.
 type Missed struct {
-	After  int   `json:"after,omitempty"`  // roster positions greater than this (counted from 1)
-	Shards []int `json:"shards,omitempty"` // shard numbers, from 1
-	Of     int   `json:"shards_of,omitempty"`
+	After  int      `json:"after,omitempty"`  // -limit: roster positions greater than this, counted from 1
+	Names  []string `json:"names,omitempty"`  // the targets missed
+	Only   []string `json:"only,omitempty"`   // the targets attempted: all others with an endpoint were missed
+	Shards []int    `json:"shards,omitempty"` // numbers of the shards that were missing or cut, from 1
+	Of     int      `json:"shards_of,omitempty"`
 }

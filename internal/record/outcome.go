@@ -205,7 +205,7 @@ var Classes = []ClassDef{
 	}},
 	{Parse, "The answer was not a valid JSON-RPC response.", []DetailDef{
 		{DetailHTML, "An HTML page.", false},
-		{DetailEmpty, "Nothing: no body, or a stream that ended without an answer.", false},
+		{DetailEmpty, "Nothing: no body, or a stream in which no event held anything.", false},
 		{DetailInvalidJSON, "Not JSON, or JSON that has no one meaning: duplicate members, lone surrogates, invalid UTF-8, nesting beyond 512.", false},
 		{DetailNotJSONRPC, "JSON, but no response to the request.", false},
 		{DetailTooLarge, "The body exceeded the size limit.", false},

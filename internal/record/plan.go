@@ -51,6 +51,7 @@ type ListingHeader struct {
 	Asked     []Asked     `json:"asked"`
 	Complete  bool        `json:"complete"`
 	Finished  Time        `json:"finished"`
+	Kept      bool        `json:"kept,omitempty"` // no listing was read: the run completes a day and keeps its roster
 	Malformed []Malformed `json:"malformed"`
 	Pages     []Page      `json:"pages"`
 	Query     string      `json:"query"`

@@ -4,23 +4,24 @@ import "github.com/mcpstrata/mcpstrata/internal/canon"
 
 // A Run is the record of what one run attempted and got.
 type Run struct {
-	Clock         string                  `json:"clock,omitempty"` // simulated, when days were not real ones
-	Day           Day                     `json:"day"`
-	Degraded      bool                    `json:"degraded"`
-	Files         map[string]canon.Digest `json:"files"` // every dated file of the run but this one, by path below the series
-	Finished      Time                    `json:"finished"`
-	Limit         int                     `json:"limit,omitempty"`
-	Methodologies map[string]Coverage     `json:"methodologies"`
-	PaceMS        int64                   `json:"pace_ms"` // least time between two probe starts at one host and port
-	Partial       bool                    `json:"partial"`
-	Planned       Time                    `json:"planned"`
-	Previous      canon.Digest            `json:"previous,omitempty"` // SHA-256 of the run record before; absent in the first
-	ProberVersion string                  `json:"prober_version"`
-	Roster        canon.Digest            `json:"roster"` // see RosterDigest
-	Run           string                  `json:"run"`    // the day, or the day and .2, .3 … for a run that completes it
-	Seed          int64                   `json:"seed"`   // of the shuffle; below 2^53
-	TimeoutMS     int64                   `json:"timeout_ms"`
-	Vantage       string                  `json:"vantage"` // where the reader stood, such as github-actions
+	Clock          string                  `json:"clock,omitempty"` // simulated, when days were not real ones
+	Day            Day                     `json:"day"`
+	Degraded       bool                    `json:"degraded"`
+	Files          map[string]canon.Digest `json:"files"` // every dated file of the run but this one, by path below the series
+	Finished       Time                    `json:"finished"`
+	Limit          int                     `json:"limit,omitempty"`
+	Methodologies  map[string]Coverage     `json:"methodologies"`
+	PaceMS         int64                   `json:"pace_ms"` // least time between two probe starts at one host and port
+	Partial        bool                    `json:"partial"`
+	Planned        Time                    `json:"planned"`
+	Previous       canon.Digest            `json:"previous,omitempty"` // SHA-256 of the run record before; absent in the first
+	ProberVersion  string                  `json:"prober_version"`
+	Roster         canon.Digest            `json:"roster"` // see RosterDigest
+	RosterComplete bool                    `json:"roster_complete"`
+	Run            string                  `json:"run"`  // the day, or the day and .2, .3 … for a run that completes it
+	Seed           int64                   `json:"seed"` // of the shuffle; below 2^53
+	TimeoutMS      int64                   `json:"timeout_ms"`
+	Vantage        string                  `json:"vantage"` // where the reader stood, such as github-actions
 }
 
 // Coverage is what a day got under one methodology. A run that completes a day

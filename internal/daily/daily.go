@@ -1,0 +1,304 @@
+// Package daily is the daily job as one function: plan, sweep, ledger, archive,
+// commit, and a site builder passed in.
+//
+// [Run] is made of the same stages that can be run one by one, on one machine or
+// spread over several: [Job.Roster] writes a plan and the listing it was made
+// from, [Job.Probe] executes a plan or one shard of it, [Job.Record] stages what
+// the shards hold, [Job.Commit] moves the stage into the data folder and commits
+// it.
+//
+// # What a crash leaves
+//
+// Until the stage is whole nothing of a run is recorded, and the next start says
+// so and discards it. From then on nothing of it can be lost: the next start
+// rolls it forward and commits it under its own day.
+//
+// # One run a day
+//
+// A run is named by the UTC day on which its plan was made. A complete run is
+// final; a partial or degraded one is completed by another run of that day,
+// which keeps the day's roster (DESIGN.md section 5).
+package daily
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/mcpstrata/mcpstrata/internal/archive"
+	"github.com/mcpstrata/mcpstrata/internal/gitrepo"
+	"github.com/mcpstrata/mcpstrata/internal/record"
+	"github.com/mcpstrata/mcpstrata/internal/sweep"
+)
+
+// A Config says what a job reads and how. Every seam has a nil that stands for
+// the real thing.
+type Config struct {
+	Data          string        // the data folder, in the work tree of a git repository
+	Registry      string        // URL of the list of servers; empty is record.Source
+	Listing       string        // latest or all; empty is latest
+	Methodologies []string      // versions; empty is v1
+	Limit         int           // probe the first so many targets only; 0 is all
+	Pace          time.Duration // between two probe starts at one host and port; 0 is none
+	Timeout       time.Duration // per request; 0 is what the methodology says
+	AllowPrivate  bool          // dial private addresses: tests and the demo
+	Version       string        // of the prober
+	UserAgent     string
+	Vantage       string // where the reader stands, such as github-actions
+	Workers       int    // probes in flight; 0 is sweep.DefaultWorkers
+
+	Clock     sweep.Clock       // nil is the system's
+	Simulated bool              // the clock is not the system's, and the records say so
+	Seed      func() int64      // of the shuffle, below 2^53; nil is random
+	Scaffold  fs.FS             // files that a data folder holds beside the series; missing ones are added. nil: none
+	Log       func(line string) // one line for people per thing worth saying; nil: silence
+	Progress  func(done, total, inFlight int)
+	Step      func(string) error // called before each durable step; an error stops as a crash would
+}
+
+// A Job is a daily job on one repository. Only one job works on a repository at
+// a time: [Open] takes its lock.
+type Job struct {
+	cfg     Config
+	repo    *gitrepo.Repo
+	release func() error
+}
+
+// A HintError is an error that knows what its reader can do.
+type HintError struct {
+	Err  error
+	Next string
+}
+
+func (e *HintError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error itself.
+func (e *HintError) Unwrap() error { return e.Err }
+
+// Hint says what to do.
+func (e *HintError) Hint() string { return e.Next }
+
+// Open locks the repository that holds cfg.Data and settles what an earlier run
+// left: a whole stage is rolled forward, an incomplete one discarded. Then the
+// data folder has to be as the newest commit has it.
+func Open(ctx context.Context, cfg Config) (*Job, error) {
+	j, err := newJob(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := j.settle(ctx); err != nil {
+		j.Close()
+		return nil, err
+	}
+	return j, nil
+}
+
+// newJob locks the repository.
+func newJob(cfg Config) (*Job, error) {
+	if cfg.Clock == nil {
+		cfg.Clock = sweep.RealClock{}
+	}
+	if cfg.Log == nil {
+		cfg.Log = func(string) {}
+	}
+	if len(cfg.Methodologies) == 0 {
+		cfg.Methodologies = []string{record.V1.Version}
+	}
+	repo, err := gitrepo.Open(cfg.Data)
+	if err != nil {
+		return nil, err
+	}
+	release, err := archive.Lock(repo.GitDir())
+	if err != nil {
+		return nil, err
+	}
+	return &Job{cfg: cfg, repo: repo, release: release}, nil
+}
+
+// Close releases the lock.
+func (j *Job) Close() error { return j.release() }
+
+// settle deals with the stage of an earlier run and checks the data folder.
+func (j *Job) settle(ctx context.Context) error {
+	if err := os.RemoveAll(j.runDir()); err != nil {
+		return fmt.Errorf("removing the files of an earlier run: %w", err)
+	}
+	stage, whole, err := archive.OpenStage(j.repo.GitDir(), j.cfg.Step)
+	switch {
+	case err != nil:
+		return err
+	case stage == nil:
+	case whole:
+		run := stage.Manifest().Run
+		if _, err := j.rollForward(ctx, stage); err != nil {
+			return fmt.Errorf("rolling forward the run %s: %w", run, err)
+		}
+		j.cfg.Log(fmt.Sprintf("rolled forward the run %s, which was recorded but not committed", run))
+	default:
+		if err := stage.Discard(); err != nil {
+			return err
+		}
+		j.cfg.Log("discarded what a run that died had staged; nothing of it was recorded")
+	}
+	dirty, err := j.repo.Dirty()
+	if err != nil {
+		return fmt.Errorf("comparing %s with the newest commit: %w", j.cfg.Data, err)
+	}
+	if len(dirty) > 0 {
+		return &HintError{
+			fmt.Errorf("%s: it differs from the newest commit, and no run of ours left it so (%d such files)", path.Join(j.cfg.Data, dirty[0]), len(dirty)),
+			fmt.Sprintf("see them with `git status -- %s`; commit them, or put them back with `git checkout -- %s`", j.cfg.Data, j.cfg.Data),
+		}
+	}
+	return nil
+}
+
+// runDir is where a run keeps its plan, listing and shard until it is recorded.
+func (j *Job) runDir() string { return filepath.Join(j.repo.GitDir(), "mcpstrata", "run") }
+
+// tree returns the tree of the newest commit and its id.
+func (j *Job) tree() (*archive.Tree, string, error) {
+	head, ok, err := j.repo.Head()
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the newest commit: %w", err)
+	}
+	if !ok {
+		return archive.Open(nil), "", nil
+	}
+	fsys, err := j.repo.FS(head.ID)
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the newest commit: %w", err)
+	}
+	return archive.Open(fsys), head.ID, nil
+}
+
+// A Result says what a run did.
+type Result struct {
+	Run      record.Run // the zero Run if there was nothing to do
+	Commit   string
+	Final    bool // the day was recorded and is final: nothing was probed
+	Drifted  int
+	Attempts int
+}
+
+// Run does the whole job: roster, probe, record, commit.
+func Run(ctx context.Context, cfg Config) (*Result, error) {
+	j, err := Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer j.Close()
+	if err := os.MkdirAll(j.runDir(), 0o777); err != nil {
+		return nil, fmt.Errorf("making a folder for the run: %w", err)
+	}
+	plan, shard := filepath.Join(j.runDir(), "plan.jsonl"), filepath.Join(j.runDir(), "shard.jsonl")
+	p, err := j.Roster(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return &Result{Final: true}, os.RemoveAll(j.runDir())
+	}
+	if _, err := j.Probe(ctx, plan, 1, 1, shard); err != nil {
+		return nil, err
+	}
+	s, err := j.Record(plan, []string{shard})
+	if err != nil {
+		return nil, err
+	}
+	id, err := j.Commit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.RemoveAll(j.runDir()); err != nil {
+		return nil, fmt.Errorf("removing the files of the run: %w", err)
+	}
+	return &Result{Run: s.Run, Commit: id, Drifted: s.Drifted}, nil
+}
+
+// Commit moves a whole stage into the data folder and commits it. It returns ""
+// where there is none.
+func (j *Job) Commit(ctx context.Context) (id string, err error) {
+	stage, whole, err := archive.OpenStage(j.repo.GitDir(), j.cfg.Step)
+	if err != nil || stage == nil || !whole {
+		return "", err
+	}
+	return j.rollForward(ctx, stage)
+}
+
+// rollForward finishes a whole stage, from wherever it was cut short.
+func (j *Job) rollForward(ctx context.Context, stage *archive.Stage) (id string, err error) {
+	m := stage.Manifest()
+	parent, err := j.parentFor(m)
+	if err != nil {
+		return "", err
+	}
+	if err := stage.Apply(j.cfg.Data); err != nil {
+		return "", err
+	}
+	id, err = j.repo.Commit(ctx, gitrepo.Change{
+		Paths: m.Paths(), Deleted: m.Removed, Message: m.Message, When: m.When.Time, Parent: parent, Step: j.cfg.Step,
+	})
+	if err != nil {
+		return "", fmt.Errorf("committing the run %s: %w", m.Run, err)
+	}
+	return id, stage.Discard()
+}
+
+// parentFor returns the commit that a stage goes on top of: the one that its run
+// was compared with, or a newer one in which the series is the same.
+func (j *Job) parentFor(m archive.Manifest) (string, error) {
+	head, ok, err := j.repo.Head()
+	if err != nil {
+		return "", fmt.Errorf("reading the newest commit: %w", err)
+	}
+	if !ok || head.ID == m.Parent || head.Trailers["Run"] == m.Run {
+		return m.Parent, nil
+	}
+	var before, now []string
+	if m.Parent == "" {
+		_, now, err = j.runsOf(head.ID, head.ID)
+	} else {
+		before, now, err = j.runsOf(m.Parent, head.ID)
+	}
+	if err != nil {
+		return "", err
+	}
+	if !slices.Equal(before, now) {
+		return "", &HintError{
+			fmt.Errorf("the branch has other runs than when %s was compared with it", m.Run),
+			"check out the branch that the run was made on, and run `mcpstrata commit` there",
+		}
+	}
+	return head.ID, nil
+}
+
+// write makes a file durable: what it holds must survive what comes after.
+func write(name string, f func(io.Writer) error) error {
+	out, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	if err = f(out); err == nil {
+		err = out.Sync()
+	}
+	return errors.Join(err, out.Close())
+}
+
+// CommitStaged commits what [Job.Record] staged and returns the commit, or ""
+// where nothing is staged.
+func CommitStaged(ctx context.Context, cfg Config) (id string, err error) {
+	j, err := newJob(cfg)
+	if err != nil {
+		return "", err
+	}
+	defer j.Close()
+	return j.Commit(ctx)
+}

@@ -1,0 +1,430 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpstrata/mcpstrata/internal/archive"
+	"github.com/mcpstrata/mcpstrata/internal/canon"
+	"github.com/mcpstrata/mcpstrata/internal/contract"
+	"github.com/mcpstrata/mcpstrata/internal/drift"
+	"github.com/mcpstrata/mcpstrata/internal/record"
+)
+
+// A line is one methodology's line of observation. Lines are never mixed.
+type line struct {
+	b           *book
+	methodology record.Methodology
+	baseline    bool                       // no run of an earlier day read under this methodology
+	headers     []record.ObservationHeader // of earlier runs, newest first, back to one that missed nothing
+	before, now map[string]record.Observation
+	targets     map[string]record.PlanTarget
+	done        map[string]bool // attempted on this day, by this run or by one before
+	probed      int             // attempted by this run
+	active      map[string]bool
+}
+
+func (b *book) openLine(version string) (*line, error) {
+	m, ok := record.MethodologyByVersion(version)
+	if !ok {
+		return nil, fmt.Errorf("the plan names methodology %q, which this version does not know", version)
+	}
+	l := &line{b: b, methodology: m, before: map[string]record.Observation{}, now: map[string]record.Observation{},
+		targets: map[string]record.PlanTarget{}, done: map[string]bool{}}
+	rows, err := b.in.Tree.Current(version)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range rows {
+		l.before[o.Name] = o
+		l.now[o.Name] = o
+	}
+	for _, t := range b.in.Targets {
+		l.targets[t.Name] = t
+	}
+	b.timing[version] = map[string]record.Result{}
+	return l, l.readEarlier()
+}
+
+// readEarlier learns from the dated files which targets the day's earlier runs
+// attempted, and which are active.
+func (l *line) readEarlier() error {
+	l.baseline = true
+	reached := map[string]bool{}
+	morning := map[string]record.ErrorClass{} // class before this day, of targets whose class changed on it
+	window := 0
+	for _, run := range slices.Backward(l.b.runs) {
+		head, rows, ok, err := l.b.in.Tree.Observations(run, l.methodology.Version)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		l.headers = append(l.headers, head)
+		if head.Day == l.b.in.Plan.Day {
+			for name, t := range l.targets {
+				if t.Endpoint != "" && !missed(head.Missed, name) {
+					l.done[name] = true
+				}
+			}
+			if err := l.classesBefore(run, func(name string, c record.ErrorClass) { morning[name] = c }); err != nil {
+				return err
+			}
+			continue // the runs before this day decide who is active
+		}
+		l.baseline = false
+		if window == activeWindow && head.Missed == nil {
+			break
+		}
+		if window < activeWindow {
+			if err := l.readReached(run, rows, window, reached); err != nil {
+				return err
+			}
+			window++
+		}
+	}
+	for name, o := range l.before {
+		class, changed := morning[name]
+		if !changed {
+			class = o.ErrorClass
+		}
+		if class.Reached() && (changed || o.Since != l.b.in.Plan.Day) {
+			reached[name] = true
+		}
+	}
+	l.active = reached
+	return nil
+}
+
+// activeWindow is the number of runs before this one in which an active target
+// was reached at least once (DESIGN.md 5.3).
+const activeWindow = 7
+
+// readReached adds the targets that a run of the window reached, and, but for
+// the oldest, those that a class event says had been reached just before.
+func (l *line) readReached(run string, rows []record.Observation, window int, reached map[string]bool) error {
+	for _, o := range rows {
+		if o.ErrorClass.Reached() {
+			reached[o.Name] = true
+		}
+	}
+	if window == activeWindow-1 {
+		return nil
+	}
+	return l.classesBefore(run, func(name string, c record.ErrorClass) {
+		if c.Reached() {
+			reached[name] = true
+		}
+	})
+}
+
+// classesBefore calls f with the class that each target had before a run that
+// changed it.
+func (l *line) classesBefore(run string, f func(name string, c record.ErrorClass)) error {
+	events, err := l.b.in.Tree.Events(run)
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		var from record.ErrorClass
+		if e.Kind == record.ClassChanged && e.Methodology == l.methodology.Version && from.UnmarshalJSON(e.From) == nil {
+			f(e.Name, from)
+		}
+	}
+	return nil
+}
+
+// missed reports whether a dated file says that a target was not attempted.
+func missed(m *record.Missed, name string) bool {
+	if m == nil {
+		return false
+	}
+	if m.Only != nil {
+		_, attempted := slices.BinarySearch(m.Only, name)
+		return !attempted
+	}
+	_, missed := slices.BinarySearch(m.Names, name)
+	return missed
+}
+
+// take enters the result of one probe.
+func (l *line) take(r record.Result) error {
+	t, ok := l.targets[r.Name]
+	if !ok || t.Endpoint == "" {
+		return fmt.Errorf("there is a result of %s, which the plan does not probe", r.Name)
+	}
+	times := l.b.timing[r.Method]
+	if _, twice := times[r.Name]; twice {
+		return fmt.Errorf("there are two results of %s", r.Name)
+	}
+	times[r.Name] = record.Result{Observed: r.Observed, InitMS: r.InitMS, ListMS: r.ListMS}
+	l.probed++
+	l.done[r.Name] = true
+	o := l.carry(t)
+	l.setClass(&o, r.Outcome())
+	o.Flags = t.Flags
+	if !r.Outcome().OK() {
+		l.fail(&o)
+		l.now[o.Name] = o
+		return nil
+	}
+	if err := l.succeed(&o, t, r); err != nil {
+		return fmt.Errorf("%s: %w", r.Name, err)
+	}
+	l.now[o.Name] = o
+	return nil
+}
+
+// carry begins today's row of a target with what stays of the one before.
+func (l *line) carry(t record.PlanTarget) record.Observation {
+	o := l.before[t.Name]
+	o.Name, o.Endpoint, o.Flags = t.Name, t.Endpoint, nil
+	if o.Head != nil {
+		h := *o.Head
+		o.Head = &h
+	}
+	return o
+}
+
+// setClass enters an outcome, and the transition if the class is another one.
+func (l *line) setClass(o *record.Observation, out record.Outcome) {
+	old, had := l.before[o.Name]
+	if had && old.ErrorClass != out.Class {
+		l.emit(o.Name, record.ClassChanged, func(e *record.Event) {
+			e.From, e.To = record.Value(old.ErrorClass), record.Value(out.Class)
+		})
+	}
+	if !had || old.ErrorClass != out.Class || old.Retired != "" {
+		o.Since = l.b.in.Plan.Day
+	}
+	o.ErrorClass, o.ErrorDetail, o.Step, o.HTTPStatus = out.Class, out.Detail, out.Step, out.HTTPStatus
+	o.Retired = ""
+}
+
+// emit adds a probe event, except on the day that is the baseline.
+func (l *line) emit(name string, kind record.Kind, fill func(*record.Event)) {
+	if l.baseline {
+		return
+	}
+	e := record.Event{Day: l.b.in.Plan.Day, Kind: kind, Methodology: l.methodology.Version, Name: name}
+	fill(&e)
+	l.b.events = append(l.b.events, e)
+}
+
+// fail keeps the head and dates the last reading of it.
+func (l *line) fail(o *record.Observation) {
+	if o.Head != nil && o.Head.LastObserved == "" {
+		o.Head.LastObserved = l.lastRead(o.Name)
+	}
+}
+
+// lastRead returns the day of the newest run that attempted a target, whose row
+// says that it succeeded.
+func (l *line) lastRead(name string) record.Day {
+	if d := l.before[name].Head.LastObserved; d != "" {
+		return d
+	}
+	for _, head := range l.headers {
+		if !missed(head.Missed, name) {
+			return head.Day
+		}
+	}
+	return l.before[name].Head.FirstObserved
+}
+
+// succeed enters a good reading: the server, the contract, and what they say
+// against the head.
+func (l *line) succeed(o *record.Observation, t record.PlanTarget, r record.Result) error {
+	if r.Capture == nil || len(r.Pages) == 0 || r.Identity == "" {
+		return fmt.Errorf("a success without its capture, body or identity")
+	}
+	o.Flags = mergeFlags(t.Flags, r.Flags)
+	if err := l.setServer(o, r); err != nil {
+		return err
+	}
+	old := o.Head
+	head := &record.Head{
+		Capture: *r.Capture, Confirmed: true, FirstObserved: l.b.in.Plan.Day,
+		Identity: r.Identity, Ordered: r.Ordered, Tools: r.Tools,
+	}
+	for _, p := range r.Pages {
+		head.Artifacts = append(head.Artifacts, canon.Sum(p))
+		head.Bytes += int64(len(p))
+	}
+	if old != nil && r.Observed.Before(old.Capture.ObservedAt.Time) {
+		o.Flags = mergeFlags(o.Flags, []record.Flag{record.FlagClockBack})
+	}
+	switch {
+	case old == nil:
+		l.emit(o.Name, record.FirstAnswer, func(e *record.Event) { e.New, e.NewArtifacts = head.Identity, head.Artifacts })
+	case old.Identity == head.Identity && old.Ordered == head.Ordered:
+		o.Head = l.again(o, old, head)
+		return nil
+	case old.Identity == head.Identity:
+		l.emit(o.Name, record.Reordered, func(e *record.Event) {
+			e.OldArtifacts, e.NewArtifacts = old.Artifacts, head.Artifacts
+		})
+		kept := l.again(o, old, head)
+		kept.Artifacts, kept.Bytes, kept.Ordered = head.Artifacts, head.Bytes, head.Ordered
+		o.Head = kept
+		return l.putContract(o.Name, old, r)
+	default:
+		if err := l.drift(o, old, head, r); err != nil {
+			return err
+		}
+	}
+	o.Head = head
+	return l.putContract(o.Name, old, r)
+}
+
+// again enters a reading that found the contract of the head: it confirms it,
+// and replaces the capture whole when another member than the time changed.
+func (l *line) again(o *record.Observation, old, head *record.Head) *record.Head {
+	kept := *old
+	kept.LastObserved = ""
+	if !kept.Confirmed {
+		kept.Confirmed = true
+		l.emit(o.Name, record.Confirmed, func(e *record.Event) { e.Confirms, e.New = kept.FirstObserved, kept.Identity })
+	}
+	if !kept.Capture.Same(head.Capture) {
+		kept.Capture = head.Capture
+	}
+	if kept.Tools == 0 && slices.Contains(l.before[o.Name].Flags, record.FlagAllToolsGone) {
+		o.Flags = mergeFlags(o.Flags, []record.Flag{record.FlagAllToolsGone})
+	}
+	return &kept
+}
+
+// drift enters a contract that is not the head's.
+func (l *line) drift(o *record.Observation, old, head *record.Head, r record.Result) error {
+	bodies, err := l.b.in.Tree.HeadBodies(l.methodology.Version, l.before[o.Name])
+	if err != nil {
+		return err
+	}
+	was, err := contract.Read(bodies)
+	if err != nil {
+		return fmt.Errorf("reading the contract before: %w", err)
+	}
+	is, err := contract.Read(r.Pages)
+	if err != nil {
+		return fmt.Errorf("reading the new contract: %w", err)
+	}
+	if old.Tools > 0 && head.Tools == 0 {
+		o.Flags = mergeFlags(o.Flags, []record.Flag{record.FlagAllToolsGone})
+	}
+	head.Confirmed = false
+	differs := old.Capture.Differs(head.Capture)
+	comparable := len(differs) == 0
+	d := drift.Compare(was, is)
+	l.emit(o.Name, record.Drift, func(e *record.Event) {
+		e.Old, e.New, e.OldArtifacts, e.NewArtifacts = old.Identity, head.Identity, old.Artifacts, head.Artifacts
+		e.OldFirst, e.LastSame, e.FirstDifferent = old.FirstObserved, l.lastRead(o.Name), l.b.in.Plan.Day
+		e.Reread, e.Comparable, e.Differs, e.Classes = "none", &comparable, differs, d.Classes
+		for _, c := range d.Tools {
+			e.Changes = append(e.Changes, record.ToolChange{Kind: string(c.Kind), Members: c.Members, Name: c.Name})
+		}
+	})
+	return nil
+}
+
+// serverState is what a server event compares.
+type serverState struct {
+	Capabilities []string     `json:"capabilities"`
+	Instructions canon.Digest `json:"instructions,omitempty"`
+	Name         string       `json:"name,omitempty"`
+	Negotiated   string       `json:"negotiated,omitempty"`
+	Version      string       `json:"version,omitempty"`
+}
+
+func stateOf(s *record.Server, c record.Capture) serverState {
+	return serverState{s.Capabilities, s.Instructions, s.Name, c.Protocol.Negotiated, s.Version}
+}
+
+// setServer enters what the handshake said. The body of the handshake is kept
+// beside the artifact when it says something else than before.
+func (l *line) setServer(o *record.Observation, r record.Result) error {
+	if r.Server == nil {
+		return nil
+	}
+	now := record.Value(stateOf(r.Server, *r.Capture))
+	old := o.Server
+	if old != nil && o.Head != nil {
+		was := record.Value(stateOf(old, o.Head.Capture))
+		if string(was) == string(now) {
+			return nil
+		}
+		l.emit(o.Name, record.ServerChanged, func(e *record.Event) { e.From, e.To = was, now })
+	}
+	o.Server = r.Server
+	return l.putBody(archive.BodyPath(l.methodology.Version, o.Name, "init"), r.Init)
+}
+
+// putContract writes the contract and the bodies of a new head, and removes the
+// pages that the old one had beyond.
+func (l *line) putContract(name string, old *record.Head, r record.Result) error {
+	c, err := contract.Read(r.Pages)
+	if err != nil {
+		return fmt.Errorf("reading the new contract: %w", err)
+	}
+	v := l.methodology.Version
+	if err := l.b.in.Put(archive.ContractPath(v, name), c.File()); err != nil {
+		return err
+	}
+	for i, p := range r.Pages {
+		if err := l.putBody(archive.BodyPath(v, name, archive.PagePart(i+1)), p); err != nil {
+			return err
+		}
+	}
+	if old == nil {
+		return nil
+	}
+	for i := len(r.Pages); i < len(old.Artifacts); i++ {
+		if err := l.b.in.Remove(archive.BodyPath(v, name, archive.PagePart(i+1))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *line) putBody(name string, body []byte) error {
+	l.b.bodies = append(l.b.bodies, record.Body{
+		Blob: l.b.in.BlobID(body), Bytes: int64(len(body)), Path: strings.TrimPrefix(name, archive.Dir+"/"), SHA256: canon.Sum(body),
+	})
+	return l.b.in.Put(name, body)
+}
+
+func mergeFlags(a, b []record.Flag) []record.Flag {
+	if len(a)+len(b) == 0 {
+		return nil
+	}
+	out := slices.Concat(a, b)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Skips returns the targets that a run which completes its day need not read
+// again under a methodology: those that the day's earlier runs attempted, but,
+// after a degraded one, for the active ones that ended in timeout or tls
+// (DESIGN.md section 5, "Writing").
+func Skips(tree *archive.Tree, plan record.PlanHeader, targets []record.PlanTarget, methodology string, degraded bool) (map[string]bool, error) {
+	b := &book{in: &Input{Tree: tree, Plan: plan, Targets: targets}, timing: map[string]map[string]record.Result{}}
+	var err error
+	if b.runs, err = tree.Runs(); err != nil {
+		return nil, err
+	}
+	l, err := b.openLine(methodology)
+	if err != nil {
+		return nil, err
+	}
+	skip := map[string]bool{}
+	for name := range l.done {
+		class := l.before[name].ErrorClass
+		again := degraded && (l.baseline || l.active[name]) && (class == record.Timeout || class == record.TLS)
+		if !again {
+			skip[name] = true
+		}
+	}
+	return skip, nil
+}
