@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpstrata/mcpstrata/internal/daily"
+	"github.com/mcpstrata/mcpstrata/internal/record"
+	"github.com/mcpstrata/mcpstrata/internal/visible"
+)
+
+// An observed row says of a target that has an endpoint whether the day's runs
+// attempted it.
+type observed struct {
+	Attempted *bool `json:"attempted,omitempty"`
+	record.Observation
+}
+
+// observationsVerb prints the row of every target as it stood at the end of a
+// day, from the dated files alone.
+func observationsVerb(_ context.Context, c *call) error {
+	open := viewFlags(c)
+	words, err := c.parse(1, 1)
+	if err != nil {
+		return err
+	}
+	day, err := record.ParseDay(words[0])
+	if err != nil {
+		return usageError{err.Error()}
+	}
+	v, err := open()
+	if err != nil {
+		return err
+	}
+	rows, err := v.observed(day)
+	if err != nil {
+		return err
+	}
+	w := &lines{w: c.stdout}
+	for _, o := range rows {
+		if v.json {
+			w.printf("%s", record.Line(o))
+			continue
+		}
+		identity, tools := "-", "-"
+		if o.Head != nil {
+			identity, tools = o.Head.Identity.Short(), fmt.Sprint(o.Head.Tools)
+		}
+		class := o.Outcome().String()
+		switch {
+		case o.Retired != "":
+			class = "retired"
+		case o.Attempted != nil && !*o.Attempted:
+			class += " (not attempted)"
+		}
+		w.printf("%-32s %6s  %-12s %s  %s\n", class, tools, identity, o.Since, visible.Line(o.Name))
+	}
+	return w.err
+}
+
+// observed returns the rows of a day, sorted by name.
+func (v *view) observed(day record.Day) ([]observed, error) {
+	runs, err := v.tree.Runs()
+	if err != nil {
+		return nil, err
+	}
+	run := ""
+	for _, r := range runs {
+		if d, _, err := record.ParseRunID(r); err == nil && d == day {
+			run = r
+		}
+	}
+	if run == "" {
+		return nil, &daily.HintError{Err: fmt.Errorf("%s: no run is recorded of that day", day), Next: fmt.Sprintf("recorded are %d runs from %s to %s", len(runs), runs[0], runs[len(runs)-1])}
+	}
+	rows, head, err := v.tree.Fold(v.methodology, run)
+	if err != nil {
+		return nil, err
+	}
+	var missed map[string]bool
+	if head.Run == run {
+		if missed, err = v.missed(run, head.Missed, rows); err != nil {
+			return nil, err
+		}
+	}
+	var out []observed
+	for _, o := range rows {
+		row := observed{Observation: o}
+		if o.ErrorClass != record.NoEndpoint && o.Retired == "" {
+			attempted := !missed[o.Name]
+			row.Attempted = &attempted
+		}
+		delete(missed, o.Name)
+		out = append(out, row)
+	}
+	for name := range missed { // never attempted, so there is no row
+		attempted := false
+		out = append(out, observed{&attempted, record.Observation{Name: name}})
+	}
+	slices.SortFunc(out, func(a, b observed) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// missed returns the targets that a day's runs did not attempt.
+func (v *view) missed(run string, m *record.Missed, rows []record.Observation) (map[string]bool, error) {
+	missed := map[string]bool{}
+	if m == nil {
+		return missed, nil
+	}
+	for _, n := range m.Names {
+		missed[n] = true
+	}
+	if m.Only == nil {
+		return missed, nil
+	}
+	settled := map[string]bool{} // without an endpoint, or retired
+	for _, o := range rows {
+		settled[o.Name] = o.ErrorClass == record.NoEndpoint || o.Retired != ""
+	}
+	runs, err := v.tree.Runs()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
+		if record.CompareRuns(r, run) > 0 {
+			break
+		}
+		roster, _, err := v.tree.Roster(r)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range roster.Added {
+			missed[a.Name] = !settled[a.Name]
+		}
+		for _, n := range roster.Removed {
+			delete(missed, n)
+		}
+	}
+	for _, n := range m.Only {
+		delete(missed, n)
+	}
+	for n, is := range missed {
+		if !is {
+			delete(missed, n)
+		}
+	}
+	return missed, nil
+}

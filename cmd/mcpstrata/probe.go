@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpstrata/mcpstrata/internal/canon"
+	"github.com/mcpstrata/mcpstrata/internal/daily"
+	"github.com/mcpstrata/mcpstrata/internal/mcp"
+	"github.com/mcpstrata/mcpstrata/internal/probe"
+	"github.com/mcpstrata/mcpstrata/internal/progress"
+	"github.com/mcpstrata/mcpstrata/internal/record"
+	"github.com/mcpstrata/mcpstrata/internal/safehttp"
+)
+
+func probeVerb(ctx context.Context, c *call) error {
+	var f jobFlags
+	f.probeFlags(c)
+	c.flags.StringVar(&f.methodology, "methodology", record.V1.Version, "`version` to read a URL with")
+	plan := c.flags.String("plan", "", "`file` of the plan to execute")
+	shard := c.flags.String("shard", "1/1", "which `part` of the plan, i/n, by hash of the host")
+	out := c.flags.String("out", "", "`file` for the results of a plan")
+	words, err := c.parse(0, 1)
+	if err != nil {
+		return err
+	}
+	if (*plan == "") == (len(words) == 0) {
+		return usageError{"give either -plan or a URL"}
+	}
+	cfg, err := f.config(c)
+	if err != nil {
+		return err
+	}
+	if *plan == "" {
+		return probeURL(ctx, c, cfg, words[0])
+	}
+	i, n, ok := strings.Cut(*shard, "/")
+	part, err1 := strconv.Atoi(i)
+	of, err2 := strconv.Atoi(n)
+	if !ok || err1 != nil || err2 != nil || part < 1 || of < part {
+		return usageError{fmt.Sprintf("-shard %q: it is i/n, such as 1/8", *shard)}
+	}
+	if *out == "" {
+		return usageError{"-out is missing"}
+	}
+	meter := progress.New(c.stderr, "mcpstrata: probe: probed", time.Now)
+	cfg.Progress = meter.Set
+	stats, err := daily.Probe(ctx, cfg, *plan, part, of, *out)
+	meter.Done()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.stdout, "shard %d/%d: %d results, %d requests to %d hosts\n", part, of, stats.Results, stats.Requests, stats.Hosts)
+	return err
+}
+
+// probeURL reads one server once and prints its row, with the digests beside it.
+func probeURL(ctx context.Context, c *call, cfg daily.Config, url string) error {
+	if len(cfg.Methodologies) != 1 {
+		return usageError{"-methodology names one version here"}
+	}
+	m, _ := record.MethodologyByVersion(cfg.Methodologies[0])
+	if cfg.Timeout > 0 {
+		m.RequestTimeout = cfg.Timeout
+	}
+	client := safehttp.New(safehttp.Config{AllowPrivate: cfg.AllowPrivate, UserAgent: userAgent})
+	defer client.CloseIdleConnections()
+	p := &probe.Prober{MCP: &mcp.Client{HTTP: client}}
+	r, err := p.Probe(ctx, url, url, m)
+	if err != nil {
+		return err
+	}
+	o := record.Observation{
+		Endpoint: url, ErrorClass: r.Class, ErrorDetail: r.Detail, Flags: r.Flags, HTTPStatus: r.HTTPStatus, Name: url,
+		Server: r.Server, Since: record.DayOf(r.Observed.Time), Step: r.Step,
+	}
+	var digests json.RawMessage
+	if r.Outcome().OK() {
+		h := &record.Head{Capture: *r.Capture, Confirmed: true, FirstObserved: o.Since, Identity: r.Identity, Ordered: r.Ordered, Tools: r.Tools}
+		for _, b := range r.Pages {
+			h.Artifacts = append(h.Artifacts, canon.Sum(b))
+			h.Bytes += int64(len(b))
+		}
+		o.Head = h
+		if digests, err = digestsOf(r.Pages); err != nil {
+			return err
+		}
+	}
+	_, err = c.stdout.Write(record.File(struct {
+		Digests json.RawMessage `json:"digests,omitempty"`
+		record.Observation
+	}{digests, o}))
+	return err
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mcpstrata/mcpstrata/internal/daily"
+)
+
+func roster(ctx context.Context, c *call) error {
+	var f jobFlags
+	f.dataFlag(c)
+	f.planFlags(c)
+	f.probeFlags(c)
+	out := c.flags.String("out", "", "`file` for the plan; the listing goes beside it")
+	if _, err := c.parse(0, 0); err != nil {
+		return err
+	}
+	if *out == "" {
+		return usageError{"-out is missing"}
+	}
+	cfg, err := f.config(c)
+	if err != nil {
+		return err
+	}
+	job, err := daily.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer job.Close()
+	p, err := job.Roster(ctx, *out)
+	if err != nil || p == nil {
+		return err
+	}
+	endpoints := 0
+	for _, t := range p.Targets {
+		if t.Endpoint != "" {
+			endpoints++
+		}
+	}
+	_, err = fmt.Fprintf(c.stdout, "%s: %d targets, %d with an endpoint\n", p.Header.Run, len(p.Targets), endpoints)
+	return err
+}

@@ -1,0 +1,3 @@
+module github.com/mcpstrata/mcpstrata/data
+
+go 1.26
