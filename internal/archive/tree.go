@@ -424,7 +424,7 @@ func (t *Tree) Rows() (RegistryRows, error) {
 		}
 		for line := range bytes.Lines(b) {
 			row := bytes.TrimSuffix(line, []byte("\n"))
-			target := record.RowName(row)
+			target, _ := record.RowName(row) // "" for a row that has none
 			rows[target] = append(rows[target], string(row))
 		}
 	}

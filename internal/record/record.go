@@ -69,8 +69,9 @@ func (t Time) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON writes, and nothing else.
 func (t *Time) UnmarshalJSON(b []byte) error {
-	v, err := time.Parse(`"`+"2006-01-02T15:04:05Z"+`"`, string(b))
-	if err != nil {
+	const layout = `"2006-01-02T15:04:05Z"`
+	v, err := time.Parse(layout, string(b))
+	if err != nil || v.Format(layout) != string(b) { // Parse takes fractions that the layout lacks
 		return fmt.Errorf("%s is not a time of the form 2006-01-02T15:04:05Z", b)
 	}
 	t.Time = v

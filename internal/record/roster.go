@@ -1,9 +1,7 @@
 package record
 
 import (
-	"encoding/json"
 	"strings"
-	"unicode"
 
 	"github.com/mcpstrata/mcpstrata/internal/canon"
 )
@@ -80,27 +78,4 @@ func RosterDigest(pages []Page) canon.Digest {
 		b.WriteByte('\n')
 	}
 	return canon.Sum([]byte(b.String()))
-}
-
-// maxName is the length in bytes beyond which a registry name is not taken for
-// one; the registry allows 200 characters.
-const maxName = 500
-
-// RowName returns the server name in a registry row, the identity of a target.
-// It returns "" for a row that has none that could be one: not a string, empty,
-// over 500 bytes, or with a control character.
-func RowName(row []byte) string {
-	var r struct {
-		Server struct {
-			Name json.RawMessage `json:"name"`
-		} `json:"server"`
-	}
-	if json.Unmarshal(row, &r) != nil {
-		return ""
-	}
-	var name string
-	if json.Unmarshal(r.Server.Name, &name) != nil || len(name) > maxName || strings.ContainsFunc(name, unicode.IsControl) {
-		return ""
-	}
-	return name
 }

@@ -98,14 +98,14 @@ func escape(name string) string {
 
 // deleted reports whether the registry marks the row as deleted.
 func deleted(row string) bool {
-	m, err := members([]byte(row))
+	m, err := record.Members([]byte(row))
 	if err != nil {
 		return false
 	}
-	if m, err = members(m["_meta"]); err != nil {
+	if m, err = record.Members(m["_meta"]); err != nil {
 		return false
 	}
-	if m, err = members(m["io.modelcontextprotocol.registry/official"]); err != nil {
+	if m, err = record.Members(m["io.modelcontextprotocol.registry/official"]); err != nil {
 		return false
 	}
 	return string(m["status"]) == `"deleted"`

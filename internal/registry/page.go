@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/mcpstrata/mcpstrata/internal/canon"
@@ -182,7 +180,7 @@ func next(rest map[string]json.RawMessage, rows int) (cursor, odd string) {
 		}
 		return "", ""
 	}
-	meta, err := members(raw)
+	meta, err := record.Members(raw)
 	if err != nil {
 		return "", "metadata is not an object with members of different names"
 	}
@@ -234,59 +232,20 @@ func readRow(b []byte) (record.ListingRow, record.Malformed) {
 // readName returns the server name of a row, empty if it can't be read, and what
 // is wrong with the row.
 func readName(b []byte) (name, reason string) {
-	row, err := members(b)
+	name, err := record.RowName(b)
 	if err != nil {
-		return "", "entry: " + err.Error()
+		return "", err.Error()
 	}
-	server, err := members(row["server"])
+	row, err := record.Members(b)
 	if err != nil {
-		return "", "server: " + err.Error()
+		return name, err.Error()
 	}
-	raw, ok := server["name"]
-	switch {
-	case !ok:
-		return "", "name: not there"
-	case json.Unmarshal(raw, &name) != nil || name == "":
-		return "", "name: not a string, or empty"
-	case len(name) > MaxName:
-		return "", fmt.Sprintf("name: longer than %d bytes", MaxName)
-	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }):
-		return "", "name: control or replacement characters"
+	server, err := record.Members(row["server"])
+	if err != nil {
+		return name, err.Error()
 	}
 	if v := server["remotes"]; v != nil && v[0] != '[' && string(v) != "null" {
 		return name, "remotes: not an array"
 	}
 	return name, ""
-}
-
-// members returns the members of a JSON object by their exact names. It fails
-// on anything else, and on a member that stands twice.
-func members(raw []byte) (map[string]json.RawMessage, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
-		return nil, errors.New("not an object")
-	}
-	m := make(map[string]json.RawMessage)
-	for dec.More() {
-		tok, err := dec.Token()
-		if err != nil {
-			return nil, err
-		}
-		name, _ := tok.(string)
-		var v json.RawMessage
-		if err := dec.Decode(&v); err != nil {
-			return nil, err
-		}
-		if _, ok := m[name]; ok {
-			return nil, fmt.Errorf("member %.100q stands twice", name)
-		}
-		m[name] = v
-	}
-	if _, err := dec.Token(); err != nil {
-		return nil, err
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, errors.New("data after the object")
-	}
-	return m, nil
 }

@@ -74,7 +74,7 @@ func TestReadPageRefuses(t *testing.T) {
 }
 
 func TestReadRow(t *testing.T) {
-	long := strings.Repeat("n", MaxName)
+	long := strings.Repeat("n", record.MaxName)
 	tests := []struct{ row, name, reason string }{
 		{`{"server":{"name":"a/a"}}`, "a/a", ""},
 		{`{"server":{"name":"a\/\u0061"}}`, "a/a", ""},

@@ -66,9 +66,6 @@ const (
 	MaxAsked = 500
 	// MaxRetryAfter bounds how long the registry can make the reader wait.
 	MaxRetryAfter = 5 * time.Minute
-	// MaxName bounds a server name, in bytes; the registry's own bound is 200
-	// characters.
-	MaxName = 500
 )
 
 // A Client reads one registry. It makes one request at a time and is not for

@@ -1,11 +1,8 @@
 package target
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -39,11 +36,11 @@ type remote struct {
 // readEntry reads one registry row. It fails if the row, or its server, is no
 // JSON object, or one in which a member stands twice.
 func readEntry(b string) (entry, error) {
-	row, err := members([]byte(b))
+	row, err := record.Members([]byte(b))
 	if err != nil {
 		return entry{}, fmt.Errorf("reading registry row: %w", err)
 	}
-	server, err := members(row["server"])
+	server, err := record.Members(row["server"])
 	if err != nil {
 		return entry{}, fmt.Errorf("reading server of registry row: %w", err)
 	}
@@ -51,11 +48,11 @@ func readEntry(b string) (entry, error) {
 	e.version, _ = text(server["version"])
 	e.remotes, e.badRemotes = readRemotes(server["remotes"])
 
-	meta, err := members(row["_meta"])
+	meta, err := record.Members(row["_meta"])
 	if err != nil {
 		return e, nil // an unmarked row is still a row
 	}
-	m, err := members(meta[official])
+	m, err := record.Members(meta[official])
 	if err != nil {
 		return e, nil
 	}
@@ -78,7 +75,7 @@ func readRemotes(raw json.RawMessage) (remotes []remote, bad bool) {
 		return nil, true
 	}
 	for _, elem := range elems {
-		m, err := members(elem)
+		m, err := record.Members(elem)
 		if err != nil {
 			remotes = append(remotes, remote{unreadable: true})
 			continue
@@ -107,42 +104,6 @@ func reject(r remote) record.Detail {
 		return record.DetailBadURL
 	}
 	return ""
-}
-
-// members returns the members of a JSON object by their exact names. It fails
-// on anything else, on a member that stands twice, and on nesting that
-// encoding/json refuses.
-func members(raw []byte) (map[string]json.RawMessage, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
-		return nil, errors.New("not a JSON object")
-	}
-	m := make(map[string]json.RawMessage)
-	for dec.More() {
-		tok, err := dec.Token()
-		if err != nil {
-			return nil, err
-		}
-		name, ok := tok.(string)
-		if !ok {
-			return nil, errors.New("a member without a name")
-		}
-		var v json.RawMessage
-		if err := dec.Decode(&v); err != nil {
-			return nil, err
-		}
-		if _, ok := m[name]; ok {
-			return nil, fmt.Errorf("member %.100q stands twice", name)
-		}
-		m[name] = v
-	}
-	if _, err := dec.Token(); err != nil {
-		return nil, err
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, errors.New("data after the JSON object")
-	}
-	return m, nil
 }
 
 // text returns the value of a JSON string. An absent or null one is empty and
