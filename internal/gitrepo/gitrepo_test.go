@@ -241,6 +241,32 @@ func TestHeadUnborn(t *testing.T) {
 	}
 }
 
+func TestInit(t *testing.T) {
+	s := newSandbox(t)
+	if err := Init(s.dir); err != nil {
+		t.Fatalf("Init() = %v", err)
+	}
+	if err := Init(s.dir); err == nil {
+		t.Error("Init() of a repository = nil, want an error")
+	}
+	r := s.open("data")
+	if name, ok, err := r.Branch(); name != "main" || !ok || err != nil {
+		t.Errorf("Branch() of a new repository = %q, %v, %v, want main", name, ok, err)
+	}
+	s.write("data", "x", "x")
+	id, err := r.Commit(t.Context(), Change{Paths: []string{"x"}, Message: "m", When: when})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.git(".", "status", "--porcelain"); got != "" {
+		t.Errorf("git status --porcelain = %q, want a clean one", got)
+	}
+	s.git(".", "checkout", "-q", "--detach", id)
+	if name, ok, err := r.Branch(); ok || err != nil {
+		t.Errorf("Branch() of a detached HEAD = %q, %v, %v, want none", name, ok, err)
+	}
+}
+
 func TestTrailers(t *testing.T) {
 	tests := []struct {
 		name, message string

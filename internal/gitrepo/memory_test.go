@@ -114,3 +114,44 @@ func BenchmarkCommit2000(b *testing.B) { benchmarkCommit(b, 2000, 50_000) }
 
 // 550 MB in 23,000 files: the first commit of the full population.
 func BenchmarkCommit23000(b *testing.B) { benchmarkCommit(b, 23_000, 24_000) }
+
+// A day: 1,000 of 23,000 files change. The bar is git add -A && git commit of the
+// same files.
+func BenchmarkDay(b *testing.B) {
+	for _, who := range []string{"ours", "git"} {
+		b.Run(who, func(b *testing.B) {
+			r, c := many(b, 23_000, 5_000)
+			id, err := r.Commit(b.Context(), c)
+			if err != nil {
+				b.Fatal(err)
+			}
+			day := 0
+			for b.Loop() {
+				b.StopTimer()
+				day++
+				c := Change{Message: "day", When: when, Parent: id}
+				for i := range 1000 {
+					name := fmt.Sprintf("%02x/f%d.json", i%256, i)
+					old, err := os.ReadFile(filepath.Join(r.root, name))
+					if err != nil {
+						b.Fatal(err)
+					}
+					writeFile(b, filepath.Join(r.root, name), fmt.Sprintf("%d\n%s", day, old))
+					c.Paths = append(c.Paths, name)
+				}
+				b.StartTimer()
+				if who == "ours" {
+					if id, err = r.Commit(b.Context(), c); err != nil {
+						b.Fatal(err)
+					}
+					continue
+				}
+				for _, args := range [][]string{{"add", "-A"}, {"commit", "-q", "-m", "day"}} {
+					if out, err := osGit(r.root, args...); err != nil {
+						b.Fatal(out, err)
+					}
+				}
+			}
+		})
+	}
+}

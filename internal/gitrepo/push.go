@@ -24,7 +24,8 @@ const pushTries = 5
 // with [Repo.FS]. Parent of the change is set to the new tip. The commit takes the
 // place of HEAD, and the work tree follows with what the others changed outside
 // the change; should that touch a file with local changes, nothing moves, and it
-// is an error. All that at most five times.
+// is an error. So it is when HEAD is more than one commit ahead of what the remote
+// has: those in between would be lost. All that at most five times.
 //
 // Without a git command go-git pushes, and a remote that has moved is an error.
 // All errors but those of reapply are a [*PushError].
@@ -53,6 +54,9 @@ func (r *Repo) Push(ctx context.Context, remote, branch string, reapply func(new
 		}
 		if !moved || reapply == nil {
 			return fail(pushErr)
+		}
+		if _, err := r.command(ctx, nil, "merge-base", "--is-ancestor", "HEAD^1", tip); err != nil {
+			return fail(fmt.Errorf("%w; the commit before HEAD is not in the remote either (%w), and only one can be re-applied", pushErr, err))
 		}
 		change, err := reapply(tip)
 		if err != nil {

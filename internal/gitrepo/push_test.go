@@ -149,6 +149,33 @@ func TestPushErrors(t *testing.T) {
 	s.checkCommit("clone", "data", id, " M docs/notes.txt\n")
 }
 
+// Two commits that the remote lacks are not made into one, nor is one dropped.
+func TestPushTwoCommits(t *testing.T) {
+	s := newSandbox(t)
+	s.remoteAndClones("1")
+	c := s.change("clone/data")
+	r := s.open("clone/data")
+	first, err := r.Commit(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.next("clone/data", "data", first, "")
+	id := headID(t, r)
+	s.other("docs/other", "x\n")
+	err = r.Push(t.Context(), "origin", "main", func(string) (Change, error) {
+		t.Error("reapply was called")
+		return c, nil
+	})
+	if !errors.As(err, new(*PushError)) || headID(t, r) != id {
+		t.Errorf("Push() of two commits = %v with HEAD at %s, want a PushError and HEAD at %s", err, headID(t, r), id)
+	}
+	// To a remote that rests, both go.
+	s.git("clone", "pull", "-q", "--rebase")
+	if err := r.Push(t.Context(), "origin", "main", nil); err != nil {
+		t.Errorf("Push() of two commits = %v", err)
+	}
+}
+
 func TestPushWithoutGit(t *testing.T) {
 	for _, depth := range []string{"0", "1"} {
 		t.Run("depth "+depth, func(t *testing.T) {
