@@ -170,21 +170,20 @@ func kindTable(t *testing.T) string {
 func memberTable(t *testing.T, kind string) string {
 	var b strings.Builder
 	b.WriteString(head("member", "type", "always", "meaning"))
-	members(t, &b, loadSchema(t, kind), "", true)
+	members(t, &b, loadSchema(t, kind), "")
 	return b.String()
 }
 
 // members writes the members of an object, and below each those that it holds.
-func members(t *testing.T, b *strings.Builder, n *node, prefix string, always bool) {
+func members(t *testing.T, b *strings.Builder, n *node, prefix string) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(n.Properties)) {
 		p, r := n.sub(n.Properties[name])
-		here := always && slices.Contains(n.Required, name)
-		yes := ""
-		if here {
-			yes = "yes"
+		always := ""
+		if slices.Contains(n.Required, name) {
+			always = "yes"
 		}
-		b.WriteString(row("`"+prefix+name+"`", typeName(n, p), yes, p.Description))
+		b.WriteString(row("`"+prefix+name+"`", typeName(n, p), always, p.Description))
 		at := prefix + name
 		switch {
 		case r.Items != nil:
@@ -194,7 +193,7 @@ func members(t *testing.T, b *strings.Builder, n *node, prefix string, always bo
 			at += ".*"
 			r = r.additional(t)
 		}
-		members(t, b, r, at+".", here)
+		members(t, b, r, at+".")
 	}
 }
 

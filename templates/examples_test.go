@@ -4,12 +4,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // notRun marks a shell block that the test leaves out, and says why.
 const notRun = "<!-- not run here: "
+
+// preamble makes a command that fails anywhere in a pipe a failure, but not one
+// whose reader has seen enough.
+const preamble = "set -euo pipefail\nhead() { command head \"$@\"; cat >/dev/null; }\n"
 
 // An example is one paragraph of a shell block of a document.
 type example struct {
@@ -69,10 +75,9 @@ func TestExamples(t *testing.T) {
 				if e.skip != "" {
 					t.Skip(e.skip)
 				}
-				cmd := exec.Command("bash", "-c", "set -euo pipefail\n"+strings.ReplaceAll(e.script, "| head", "| sponge_head"))
+				cmd := exec.Command("bash", "-c", preamble+e.script)
 				cmd.Dir = demo(t)
 				cmd.Env = append(os.Environ(), "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"), "GIT_PAGER=cat", "LC_ALL=C")
-				cmd.Env = append(cmd.Env, "BASH_FUNC_sponge_head%%=() { head \"$@\"; cat >/dev/null; }")
 				var stdout, stderr strings.Builder
 				cmd.Stdout, cmd.Stderr = &stdout, &stderr
 				if err := cmd.Run(); err != nil {
@@ -88,4 +93,39 @@ func TestExamples(t *testing.T) {
 			})
 		}
 	}
+}
+
+// README.md lists every verb, and no other.
+func TestReadmeListsTheVerbs(t *testing.T) {
+	bin, err := buildProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	help, err := exec.Command(filepath.Join(bin, "mcpstrata"), "help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got []string
+	for _, m := range regexp.MustCompile(`(?m)^  ([a-z-]+) `).FindAllStringSubmatch(string(help), -1) {
+		want = append(want, m[1])
+	}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z-]+)[ `]").FindAllStringSubmatch(verbs(t), -1) {
+		got = append(got, m[1])
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if got = slices.Compact(got); len(want) == 0 || !slices.Equal(got, want) {
+		t.Errorf("README.md lists %q, the program %q", got, want)
+	}
+}
+
+// verbs returns the section of README.md that lists the verbs.
+func verbs(t *testing.T) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(string(read(t, "../README.md")), "\n## Verbs\n")
+	if !ok {
+		t.Fatal("README.md has no section Verbs")
+	}
+	section, _, _ := strings.Cut(rest, "\n## ")
+	return section
 }

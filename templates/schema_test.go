@@ -184,8 +184,8 @@ func TestSchemasRejectMutations(t *testing.T) {
 					}
 				}
 			}
-			if tried < 50 {
-				t.Errorf("only %d mutations were tried", tried)
+			if tried == 0 {
+				t.Error("nothing was tried")
 			}
 		})
 	}
@@ -200,7 +200,12 @@ type mutation struct {
 // freeKeys are objects whose member names are data.
 var freeKeys = []string{".files", ".methodologies", ".classes", ".details", ".unchanged"}
 
-// freeText are members that may hold any text, so that only their type is tried.
+// theirs are members that look like a day and hold what a server or the protocol
+// says.
+var theirs = []string{"requested", "negotiated", "from", "to"}
+
+// mutations returns ways to make object, which is at that place of a valid
+// record, wrong.
 func mutations(object map[string]any, at string) []mutation {
 	var out []mutation
 	set := func(what, key string, v any) {
@@ -239,7 +244,7 @@ func mutations(object map[string]any, at string) []mutation {
 			case key == "kind" || key == "transport" || key == "reread" || key == "clock" || key == "step" || key == "error_class":
 				set("outside the closed set", key, v+"x")
 			}
-			if _, err := record.ParseDay(v); err == nil && key != "to" && key != "from" {
+			if _, err := record.ParseDay(v); err == nil && !slices.Contains(theirs, key) {
 				set("no day", key, v[:8]+"41")
 			}
 		case json.Number:
