@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpstrata/mcpstrata/internal/archive"
 	"github.com/mcpstrata/mcpstrata/internal/record"
 )
 
@@ -468,6 +470,43 @@ func TestRunRecordsAreChained(t *testing.T) {
 	for _, trailer := range []string{"Run: 2026-11-02\n", "Coverage: 100.0 %\n", "Degraded: false\n", "Partial: false\n", "Methodology: v1\n"} {
 		if !strings.Contains(second.Message, trailer) {
 			t.Errorf("message lacks %q", trailer)
+		}
+	}
+}
+
+// A body that was removed on request stops no later day: the drift from its
+// contract is recorded, without what changed.
+func TestDriftFromARemovedBody(t *testing.T) {
+	s := newSim(t, x)
+	s.must(day{day: "2026-11-01", got: map[string]record.Result{x: tools(tool("a", "A"))}})
+	gone := s.row(x).Head.Artifacts[0]
+	delete(s.fs, archive.BodyPath("v1", x, ""))
+	d := day{day: "2026-11-02", got: map[string]record.Result{x: tools(tool("a", "B"))}}
+	if _, err := s.record(d); err == nil {
+		t.Error("a body that is missing without a tombstone was passed over")
+	}
+	s.fs[archive.TombstonesPath] = &fstest.MapFile{Data: record.Line(record.Tombstone{Day: "2026-11-02", Reason: "asked for", SHA256: gone})}
+	s.must(d)
+	events := s.events("2026-11-02", x)
+	if len(events) != 1 || events[0].Kind != record.Drift || events[0].Changes != nil || events[0].Classes != nil || events[0].OldArtifacts[0] != gone {
+		t.Errorf("events = %+v, want a drift without changes", events)
+	}
+}
+
+// What a shard states of a new contract is held against its bytes.
+func TestResultThatContradictsItsBodies(t *testing.T) {
+	s := newSim(t, x)
+	honest := s.result(x, tools(tool("a", "A")), record.Time{})
+	for name, lie := range map[string]func(r *record.Result){
+		"identity": func(r *record.Result) { r.Identity = "sha256:0" },
+		"tools":    func(r *record.Result) { r.Tools = 7 },
+		"bodies":   func(r *record.Result) { r.Pages = [][]byte{[]byte("{}")} },
+	} {
+		r := honest
+		lie(&r)
+		l := &line{b: &book{in: &Input{Put: func(string, []byte) error { return nil }}}, methodology: record.V1}
+		if err := l.putContract(x, nil, r); err == nil {
+			t.Errorf("a result with false %s was recorded", name)
 		}
 	}
 }

@@ -299,17 +299,9 @@ func (l *line) again(o *record.Observation, old, head *record.Head) *record.Head
 
 // drift enters a contract that is not the head's.
 func (l *line) drift(o *record.Observation, old, head *record.Head, r record.Result) error {
-	bodies, err := l.b.in.Tree.HeadBodies(l.methodology.Version, l.before[o.Name])
+	d, err := l.compare(o.Name, old, r)
 	if err != nil {
 		return err
-	}
-	was, err := contract.Read(bodies)
-	if err != nil {
-		return fmt.Errorf("reading the contract before: %w", err)
-	}
-	is, err := contract.Read(r.Pages)
-	if err != nil {
-		return fmt.Errorf("reading the new contract: %w", err)
 	}
 	if old.Tools > 0 && head.Tools == 0 {
 		o.Flags = mergeFlags(o.Flags, []record.Flag{record.FlagAllToolsGone})
@@ -317,7 +309,6 @@ func (l *line) drift(o *record.Observation, old, head *record.Head, r record.Res
 	head.Confirmed = false
 	differs := old.Capture.Differs(head.Capture)
 	comparable := len(differs) == 0
-	d := drift.Compare(was, is)
 	l.emit(o.Name, record.Drift, func(e *record.Event) {
 		e.Old, e.New, e.OldArtifacts, e.NewArtifacts = old.Identity, head.Identity, old.Artifacts, head.Artifacts
 		e.OldFirst, e.LastSame, e.FirstDifferent = old.FirstObserved, l.lastRead(o.Name), l.b.in.Plan.Day
@@ -327,6 +318,33 @@ func (l *line) drift(o *record.Observation, old, head *record.Head, r record.Res
 		}
 	})
 	return nil
+}
+
+// compare returns what differs between the head's contract and the new one, and
+// nothing where a body of the head was removed on request.
+func (l *line) compare(name string, old *record.Head, r record.Result) (d drift.Diff, err error) {
+	removed, err := l.b.in.Tree.Tombstones()
+	if err != nil {
+		return d, err
+	}
+	for _, a := range old.Artifacts {
+		if removed[a] {
+			return d, nil
+		}
+	}
+	bodies, err := l.b.in.Tree.HeadBodies(l.methodology.Version, l.before[name])
+	if err != nil {
+		return d, err
+	}
+	was, err := contract.Read(bodies)
+	if err != nil {
+		return d, fmt.Errorf("reading the contract before: %w", err)
+	}
+	is, err := contract.Read(r.Pages)
+	if err != nil {
+		return d, fmt.Errorf("reading the new contract: %w", err)
+	}
+	return drift.Compare(was, is), nil
 }
 
 // serverState is what a server event compares.
@@ -367,6 +385,14 @@ func (l *line) putContract(name string, old *record.Head, r record.Result) error
 	c, err := contract.Read(r.Pages)
 	if err != nil {
 		return fmt.Errorf("reading the new contract: %w", err)
+	}
+	// A shard may come from a machine that is not trusted with more than probing.
+	identity, err := c.Identity(l.methodology.CanonicalForm)
+	if err != nil {
+		return fmt.Errorf("naming the new contract: %w", err)
+	}
+	if identity != r.Identity || len(c.Tools) != r.Tools {
+		return fmt.Errorf("its result states %s and %d tools, but its bodies say %s and %d", r.Identity, r.Tools, identity, len(c.Tools))
 	}
 	v := l.methodology.Version
 	if err := l.b.in.Put(archive.ContractPath(v, name), c.File()); err != nil {

@@ -49,7 +49,7 @@ type Server struct {
 
 // An ObservationHeader is the first line of a dated observation file.
 type ObservationHeader struct {
-	Attempted     int            `json:"attempted"` // targets of this run that were probed, or whose outcome needs no probe
+	Attempted     int            `json:"attempted"` // targets that this run probed
 	Baseline      bool           `json:"baseline,omitempty"`
 	Day           Day            `json:"day"`
 	Folded        canon.Digest   `json:"folded"` // SHA-256 of the 16 shards of current/ after this file, concatenated

@@ -12,7 +12,7 @@ import (
 func TestFieldsAreSorted(t *testing.T) {
 	roots := []any{
 		Observation{}, ObservationHeader{}, Event{}, Run{}, Body{}, Roster{},
-		PlanHeader{}, PlanTarget{}, ListingLine{}, ShardHeader{}, Result{}, ShardFooter{}, Capture{},
+		Tombstone{}, PlanHeader{}, PlanTarget{}, ListingLine{}, ShardHeader{}, Result{}, ShardFooter{}, Capture{},
 	}
 	seen := map[reflect.Type]bool{}
 	var walk func(reflect.Type)

@@ -58,3 +58,11 @@ type Body struct {
 	Path   string       `json:"path"`  // below the series, on the day of the index
 	SHA256 canon.Digest `json:"sha256"`
 }
+
+// A Tombstone is one line of data/tombstones.jsonl: a body that was removed on
+// request. Its digest stays in every record that names it.
+type Tombstone struct {
+	Day    Day          `json:"day"` // of the removal
+	Reason string       `json:"reason"`
+	SHA256 canon.Digest `json:"sha256"`
+}
