@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/mcpstrata/mcpstrata/internal/archive"
 	"github.com/mcpstrata/mcpstrata/internal/audit"
 	"github.com/mcpstrata/mcpstrata/internal/daily"
 	"github.com/mcpstrata/mcpstrata/internal/gitrepo"
@@ -66,6 +68,9 @@ func (c *call) auditConfig(data string) (audit.Config, error) {
 		}
 		cfg.Data, cfg.Git = filepath.ToSlash(abs), "git -C "+audit.Quote(repo.Root())
 	}
+	if stage, whole, err := archive.OpenStage(repo.GitDir(), nil); err == nil && stage != nil && whole {
+		c.note("a run is staged and not committed yet; `mcpstrata commit` finishes it, and then the folder is whole")
+	}
 	head, ok, err := repo.Head()
 	if err != nil {
 		return cfg, fmt.Errorf("reading the newest commit: %w", err)
@@ -77,12 +82,25 @@ func (c *call) auditConfig(data string) (audit.Config, error) {
 	if cfg.Committed, err = repo.TreeBlobs(head.ID); err != nil {
 		return cfg, fmt.Errorf("reading the newest commit: %w", err)
 	}
-	if repo.Shallow() {
+	switch {
+	case repo.Shallow():
 		c.note("the history is cut off: that git still has every older body is not checked")
-	} else {
+	case partialClone(repo.GitDir()):
+		c.note("the clone is partial: that git still has every older body is not checked")
+	default:
 		cfg.Has = repo.Has
 	}
 	return cfg, nil
+}
+
+// partialClone reports whether a repository left objects with its remote: it has
+// packs that promise them.
+func partialClone(gitDir string) bool {
+	if b, err := os.ReadFile(filepath.Join(gitDir, "commondir")); err == nil { // a linked work tree
+		gitDir = filepath.Join(gitDir, strings.TrimSpace(string(b)))
+	}
+	entries, err := os.ReadDir(filepath.Join(gitDir, "objects", "pack"))
+	return err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), ".promisor") })
 }
 
 // within reports whether dir is root or lies below it.

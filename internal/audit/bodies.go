@@ -1,0 +1,175 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mcpstrata/mcpstrata/internal/archive"
+	"github.com/mcpstrata/mcpstrata/internal/canon"
+	"github.com/mcpstrata/mcpstrata/internal/contract"
+	"github.com/mcpstrata/mcpstrata/internal/record"
+)
+
+// checkBodies reads the contract and the bodies of every row, each file once,
+// on every processor.
+func (a *auditor) checkBodies(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for m, o := range a.lines {
+		for name, e := range o.rows {
+			row := e.row
+			if row.Server != nil {
+				a.expected[archive.BodyPath(m, name, "init")] = true
+			}
+			if row.Head != nil {
+				buried := false
+				for i, d := range row.Head.Artifacts {
+					buried = buried || a.tombs[d]
+					a.expected[archive.BodyPath(m, name, archive.PagePart(i+1))] = !a.tombs[d]
+				}
+				a.expected[archive.ContractPath(m, name)] = !buried
+			}
+			if init, ok := a.newest[below(archive.BodyPath(m, name, "init"))]; ok && a.tombs[init.SHA256] && row.Server != nil {
+				a.expected[archive.BodyPath(m, name, "init")] = false
+			}
+			g.Go(func() error {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				return a.checkTarget(m, row)
+			})
+		}
+	}
+	return g.Wait()
+}
+
+// below returns a path below the series.
+func below(name string) string { return strings.TrimPrefix(name, archive.Dir+"/") }
+
+// readBody reads one of the files that are read once, and remembers its sum.
+func (a *auditor) readBody(name string) ([]byte, error) {
+	b, err := a.read(name)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	s := a.sumOf(b)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.sums[name] = s
+	a.checked["bodies"]++
+	return b, nil
+}
+
+// checkTarget checks the files of one row.
+func (a *auditor) checkTarget(version string, row record.Observation) error {
+	if row.Server != nil {
+		if err := a.checkInit(archive.BodyPath(version, row.Name, "init")); err != nil {
+			return err
+		}
+	}
+	if row.Head == nil {
+		return nil
+	}
+	paths := bodiesOf(version, row.Name, row.Head.Artifacts)
+	var pages [][]byte
+	var size int64
+	whole := true
+	for i, p := range paths {
+		b, err := a.readBody(p)
+		if err != nil {
+			return err
+		}
+		if b == nil {
+			whole = false
+			continue
+		}
+		pages = append(pages, b)
+		size += int64(len(b))
+		whole = a.checkBody(p, b, row.Head.Artifacts[i]) && whole
+	}
+	name := archive.ContractPath(version, row.Name)
+	file, err := a.readBody(name)
+	if err != nil || !whole {
+		return err
+	}
+	c, err := contract.Read(pages)
+	if err != nil {
+		a.fault(paths[0], "body", "it is not the answer of a success: %v", err)
+		return nil
+	}
+	a.checkContract(paths[0], version, row.Head, c, size)
+	if file != nil && !bytes.Equal(file, c.File()) {
+		a.fault(name, "contract-file", "it is not what the body says")
+	}
+	return nil
+}
+
+// checkBody holds one body to the digest that its row states, and to the index.
+func (a *auditor) checkBody(name string, b []byte, want canon.Digest) bool {
+	got := a.sumLocked(name).sha256
+	if got != want {
+		a.fault(name, "body", "its digest is %s, and its row states %s", got, want)
+		return false
+	}
+	a.checkEntry(name, "body", b)
+	return true
+}
+
+func (a *auditor) sumLocked(name string) sum {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.sums[name]
+}
+
+// checkEntry holds a body to the newest index line of its path.
+func (a *auditor) checkEntry(name, rule string, b []byte) {
+	if a.holes {
+		return
+	}
+	e, ok := a.newest[below(name)]
+	s := a.sumLocked(name)
+	switch {
+	case !ok:
+		a.fault(name, rule, "no index has it")
+	case e.SHA256 != s.sha256:
+		a.fault(name, rule, "its digest is %s, and the newest index line of it states %s", s.sha256, e.SHA256)
+	case e.Bytes != s.size || s.blob != "" && e.Blob != s.blob:
+		a.fault(e.index, "index", "the line of %s states another length or git object than it has", e.Path)
+	}
+}
+
+// checkInit checks the body of a handshake.
+func (a *auditor) checkInit(name string) error {
+	b, err := a.readBody(name)
+	if err != nil || b == nil {
+		return err
+	}
+	a.checkEntry(name, "handshake", b)
+	return nil
+}
+
+// checkContract holds a head to what its bodies say.
+func (a *auditor) checkContract(name, version string, h *record.Head, c *contract.Contract, size int64) {
+	bad := func(format string, args ...any) { a.fault(name, "body", format, args...) }
+	m, ok := record.MethodologyByVersion(version)
+	if !ok {
+		return
+	}
+	if identity, err := c.Identity(m.CanonicalForm); err != nil || identity != h.Identity {
+		bad("its identity is %s, and its row states %s", identity, h.Identity)
+	}
+	ordered, err := c.Identity("v2")
+	if err != nil || version != record.V1.Version {
+		ordered = "" // a number that has no RFC 8785 text; or the row's identity is this one
+	}
+	if ordered != h.Ordered {
+		bad("its ordered identity is %s, and its row states %s", ordered, h.Ordered)
+	}
+	if size != h.Bytes || len(c.Tools) != h.Tools {
+		bad("it has %d bytes and %d tools, and its row states %d and %d", size, len(c.Tools), h.Bytes, h.Tools)
+	}
+}
