@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -65,15 +66,18 @@ var onlyIn = map[string]string{
 // violations returns, in file order, what the Go files below fsys (one folder a
 // package) import against the tables.
 func violations(fsys fs.FS) ([]string, error) {
-	files, err := fs.Glob(fsys, "*/*.go")
+	var files []string
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && !strings.Contains(name, "testdata/") {
+			files = append(files, name)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	var out []string
 	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
 		pkg := path.Dir(name)
 		permitted, ok := allowed[pkg]
 		if !ok {
@@ -114,6 +118,24 @@ func TestLayers(t *testing.T) {
 	for _, v := range found {
 		t.Error(v)
 	}
+	commands, err := filepath.Glob("../cmd/*/*.go")
+	if err != nil || len(commands) == 0 {
+		t.Fatalf("no commands found: %v", err)
+	}
+	for _, name := range commands {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spec := range f.Imports {
+			imp := strings.Trim(spec.Path.Value, `"`)
+			for mod, home := range onlyIn {
+				if imp == mod || strings.HasPrefix(imp, mod+"/") {
+					t.Errorf("%s: only %s may import %s", name, home, mod)
+				}
+			}
+		}
+	}
 	for pkg := range allowed {
 		if _, err := os.Stat(pkg); err != nil {
 			t.Errorf("package %s is in the layer table but not in the tree", pkg)
@@ -121,8 +143,8 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// Three forbidden imports, seeded: against the flow, past a sole user, and from
-// a package that nobody placed.
+// Forbidden imports, seeded: against the flow, past a sole user, and from packages
+// that nobody placed.
 func TestLayersFindsForbiddenImports(t *testing.T) {
 	file := func(pkg, imp string) *fstest.MapFile {
 		return &fstest.MapFile{Data: []byte("package " + pkg + "\n\nimport _ \"" + imp + "\"\n")}
@@ -133,6 +155,7 @@ func TestLayersFindsForbiddenImports(t *testing.T) {
 	}{
 		{"against the flow", "canon/x.go", "canon/x.go: canon may not import archive", file("canon", module+"/internal/archive")},
 		{"past the sole user", "ledger/x.go", "ledger/x.go: only gitrepo may import github.com/go-git/go-git/v5", file("ledger", "github.com/go-git/go-git/v5/plumbing")},
+		{"a package inside another", "canon/deep/x.go", "canon/deep/x.go: package canon/deep is not in the layer table", file("deep", "fmt")},
 		{"an unplaced package", "stray/x.go", "stray/x.go: package stray is not in the layer table", file("stray", "fmt")},
 	}
 	for _, tt := range tests {

@@ -29,11 +29,7 @@ func diffVerb(_ context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	lives, err := v.lives(words[0])
-	if err != nil {
-		return err
-	}
-	old, new, err := chooseLives(words[0], lives, words[1:])
+	old, new, err := v.sides(words[0], words[1:])
 	if err != nil {
 		return err
 	}
@@ -81,22 +77,27 @@ func (c *call) printDiff(d drift.Diff, asJSON bool) error {
 	return d.WriteText(c.stdout, drift.Style{})
 }
 
-// chooseLives returns the two contracts that words name, each by a day on which
-// it was in force or by its identity. Without words it is the newest contract
-// and the one before.
-func chooseLives(name string, lives []timeline.Life, words []string) (old, new timeline.Life, err error) {
+// sides returns the two contracts that words name, each by a day on which it was
+// in force or by its identity. Without words it is the newest contract and the
+// one before. A day names the bodies as they stood on it: the order of a list
+// may have changed under one identity.
+func (v *view) sides(name string, words []string) (old, new timeline.Life, err error) {
+	lives, err := v.lives(name)
+	if err != nil {
+		return old, new, err
+	}
 	if len(lives) == 0 {
 		return old, new, &daily.HintError{Err: fmt.Errorf("%s: it never answered, so it has no contract", name), Next: "`mcpstrata log " + name + "` prints its history"}
 	}
 	new = lives[len(lives)-1]
 	old = lives[max(0, len(lives)-2)]
 	if len(words) > 0 {
-		if old, err = chooseLife(name, lives, words[0]); err != nil {
+		if old, err = v.side(name, lives, words[0]); err != nil {
 			return old, new, err
 		}
 	}
 	if len(words) > 1 {
-		new, err = chooseLife(name, lives, words[1])
+		new, err = v.side(name, lives, words[1])
 	}
 	return old, new, err
 }
@@ -104,14 +105,16 @@ func chooseLives(name string, lives []timeline.Life, words []string) (old, new t
 // leastPrefix is how many hex digits name an identity.
 const leastPrefix = 8
 
-func chooseLife(name string, lives []timeline.Life, word string) (timeline.Life, error) {
+func (v *view) side(name string, lives []timeline.Life, word string) (timeline.Life, error) {
 	if day, err := record.ParseDay(word); err == nil {
-		for _, l := range slices.Backward(lives) {
-			if l.First <= day {
-				return l, nil
-			}
+		o, err := v.rowOn(name, day)
+		if err != nil {
+			return timeline.Life{}, err
 		}
-		return timeline.Life{}, fmt.Errorf("%s: it had no contract on %s; its first was read on %s", name, day, lives[0].First)
+		if o.Head == nil {
+			return timeline.Life{}, fmt.Errorf("%s: it had no contract on %s; its first was read on %s", name, day, lives[0].First)
+		}
+		return timeline.Life{Identity: o.Head.Identity, Artifacts: o.Head.Artifacts, Tools: o.Head.Tools, First: o.Head.FirstObserved}, nil
 	}
 	prefix := strings.TrimPrefix(word, "sha256:")
 	if len(prefix) < leastPrefix || strings.Trim(prefix, "0123456789abcdef") != "" {

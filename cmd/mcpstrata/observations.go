@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,10 +13,23 @@ import (
 )
 
 // An observed row says of a target that has an endpoint whether the day's runs
-// attempted it.
+// attempted it. A target that no run ever attempted has no row: only its name.
 type observed struct {
 	Attempted *bool `json:"attempted,omitempty"`
 	record.Observation
+	never bool
+}
+
+// MarshalJSON writes the row with the attempt, or the attempt and the name.
+func (o observed) MarshalJSON() ([]byte, error) {
+	if o.never {
+		return json.Marshal(struct {
+			Attempted bool   `json:"attempted"`
+			Name      string `json:"name"`
+		}{false, o.Name})
+	}
+	type row observed
+	return record.Value(row(o)), nil
 }
 
 // observationsVerb prints the row of every target as it stood at the end of a
@@ -50,6 +64,8 @@ func observationsVerb(_ context.Context, c *call) error {
 		}
 		class := o.Outcome().String()
 		switch {
+		case o.never:
+			class = "never attempted"
 		case o.Retired != "":
 			class = "retired"
 		case o.Attempted != nil && !*o.Attempted:
@@ -95,9 +111,8 @@ func (v *view) observed(day record.Day) ([]observed, error) {
 		delete(missed, o.Name)
 		out = append(out, row)
 	}
-	for name := range missed { // never attempted, so there is no row
-		attempted := false
-		out = append(out, observed{&attempted, record.Observation{Name: name}})
+	for name := range missed {
+		out = append(out, observed{Observation: record.Observation{Name: name}, never: true})
 	}
 	slices.SortFunc(out, func(a, b observed) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"strconv"
 	"strings"
@@ -38,6 +39,14 @@ func probeVerb(ctx context.Context, c *call) error {
 	if *plan == "" {
 		return probeURL(ctx, c, cfg, words[0])
 	}
+	set := map[string]bool{}
+	c.flags.Visit(func(f *flag.Flag) { set[f.Name] = true })
+	if set["methodology"] {
+		return usageError{"-methodology is the plan's: give it to `mcpstrata roster`"}
+	}
+	if !set["timeout"] {
+		cfg.Timeout = 0 // the plan's
+	}
 	i, n, ok := strings.Cut(*shard, "/")
 	part, err1 := strconv.Atoi(i)
 	of, err2 := strconv.Atoi(n)
@@ -52,7 +61,7 @@ func probeVerb(ctx context.Context, c *call) error {
 	stats, err := daily.Probe(ctx, cfg, *plan, part, of, *out)
 	meter.Done()
 	if err != nil {
-		return err
+		return explain(err)
 	}
 	_, err = fmt.Fprintf(c.stdout, "shard %d/%d: %d results, %d requests to %d hosts\n", part, of, stats.Results, stats.Requests, stats.Hosts)
 	return err
@@ -72,7 +81,7 @@ func probeURL(ctx context.Context, c *call, cfg daily.Config, url string) error 
 	p := &probe.Prober{MCP: &mcp.Client{HTTP: client}}
 	r, err := p.Probe(ctx, url, url, m)
 	if err != nil {
-		return err
+		return explain(err)
 	}
 	o := record.Observation{
 		Endpoint: url, ErrorClass: r.Class, ErrorDetail: r.Detail, Flags: r.Flags, HTTPStatus: r.HTTPStatus, Name: url,

@@ -117,19 +117,27 @@ func runDaily(ctx context.Context, c *call) error {
 	if err != nil {
 		return explain(err)
 	}
-	if r.Final {
-		return nil
-	}
-	c.warn(r.Run)
-	for _, v := range cfg.Methodologies {
-		m := r.Run.Methodologies[v]
-		fmt.Fprintf(c.stdout, "%s %s: %s targets, %s probed, %s answered, %d changed, coverage %d.%02d %%, commit %s\n", r.Run.Run, v,
-			progress.Count(m.Targets), progress.Count(m.Attempted), progress.Count(m.Answered), r.Drifted, m.Coverage/100, m.Coverage%100, r.Commit[:12])
+	if !r.Final {
+		if err := c.tell(r, cfg.Methodologies); err != nil {
+			return err
+		}
 	}
 	if *push {
 		return daily.Push(ctx, cfg)
 	}
 	return nil
+}
+
+// tell prints what a run recorded.
+func (c *call) tell(r *daily.Result, methodologies []string) error {
+	c.warn(r.Run)
+	w := &lines{w: c.stdout}
+	for _, v := range methodologies {
+		m := r.Run.Methodologies[v]
+		w.printf("%s %s: %s targets, %s probed, %s answered, %d changed, coverage %d.%02d %%, commit %s\n", r.Run.Run, v,
+			progress.Count(m.Targets), progress.Count(m.Attempted), progress.Count(m.Answered), r.Drifted, m.Coverage/100, m.Coverage%100, r.Commit[:12])
+	}
+	return w.err
 }
 
 // warn says what a reader of the figures of a run has to know.
@@ -150,8 +158,11 @@ func explain(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		return &daily.HintError{Err: err, Next: "make room and run again: a stage that was whole is rolled forward, and nothing else was recorded"}
 	}
-	if errors.Is(err, ledger.ErrNothingAttempted) {
-		return &daily.HintError{Err: err, Next: "nothing was committed; see whether the registry lists servers with an endpoint, and whether this machine reaches the network"}
+	switch {
+	case errors.Is(err, ledger.ErrNothingAttempted):
+		return &daily.HintError{Err: err, Next: "nothing was committed; see whether the registry lists servers with an endpoint, and whether -limit leaves any that an earlier run of the day did not read"}
+	case errors.Is(err, context.Canceled):
+		return &daily.HintError{Err: errors.New("interrupted"), Next: "what was staged whole is rolled forward by the next run; nothing else was recorded"}
 	}
 	return err
 }

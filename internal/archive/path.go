@@ -19,8 +19,10 @@
 // # Writing
 //
 // A run's files are staged under <git dir>/mcpstrata/stage with a manifest,
-// synced once, then renamed into place ([Stage]). A stage with a manifest is
-// whole and is rolled forward at the next start; one without is discarded. A
+// synced once, then copied into place, each under a temporary name that is
+// renamed ([Stage]). The stage keeps its copy until the run is committed. A stage
+// with a manifest is whole and is rolled forward at the next start; one without
+// is discarded. A
 // [Lock] in the same folder keeps a second run out.
 package archive
 

@@ -3,6 +3,7 @@ package archive
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -19,6 +20,7 @@ const StageDir = "mcpstrata/stage"
 const (
 	manifestName = "manifest.json"
 	filesName    = "files"
+	done         = ".done" // suffix of a stage that is no longer needed
 )
 
 // A Manifest says what a stage holds and how it is to be committed. Its presence
@@ -65,6 +67,9 @@ func NewStage(gitDir string, step func(string) error) (*Stage, error) {
 	}
 	if err := os.MkdirAll(filepath.Dir(s.dir), 0o777); err != nil {
 		return nil, fmt.Errorf("staging: %w", err)
+	}
+	if err := os.RemoveAll(s.dir + done); err != nil {
+		return nil, fmt.Errorf("removing the stage of an earlier run: %w", err)
 	}
 	if err := os.Mkdir(s.dir, 0o777); err != nil {
 		return nil, fmt.Errorf("staging: %w", err)
@@ -142,21 +147,23 @@ func (s *Stage) Seal(run, parent, message string, when record.Time) error {
 	if err := s.step("stage: write manifest"); err != nil {
 		return err
 	}
-	if err := writeSynced(filepath.Join(s.dir, manifestName+".tmp"), record.File(s.manifest)); err != nil {
-		return fmt.Errorf("sealing the stage: %w", err)
-	}
-	if err := s.step("stage: rename manifest"); err != nil {
+	err := WriteDurable(filepath.Join(s.dir, manifestName), func(w io.Writer) error {
+		_, err := w.Write(record.File(s.manifest))
 		return err
-	}
-	if err := os.Rename(filepath.Join(s.dir, manifestName+".tmp"), filepath.Join(s.dir, manifestName)); err != nil {
+	})
+	if err != nil {
 		return fmt.Errorf("sealing the stage: %w", err)
 	}
-	return syncDir(s.dir)
+	return nil
 }
 
-// Apply moves the files of a sealed stage into the data folder dataDir, and
-// removes what is to be removed. It can be repeated after it was cut short: a
-// file that is no longer staged must already be in place.
+// Dir returns the folder of the stage, for messages.
+func (s *Stage) Dir() string { return s.dir }
+
+// Apply copies the files of a sealed stage into the data folder dataDir, and
+// removes what is to be removed. Each file is in place whole or not at all, and
+// all are durable when it returns. The stage keeps its own copy until
+// [Stage.Discard], so Apply can be repeated whatever became of the data folder.
 func (s *Stage) Apply(dataDir string) error {
 	if err := os.MkdirAll(dataDir, 0o777); err != nil {
 		return fmt.Errorf("making the data folder: %w", err)
@@ -170,7 +177,7 @@ func (s *Stage) Apply(dataDir string) error {
 		if err := s.step("place: " + f.Path); err != nil {
 			return err
 		}
-		if err := s.place(root, dataDir, i, f); err != nil {
+		if err := s.place(root, i, f); err != nil {
 			return fmt.Errorf("placing %s: %w", f.Path, err)
 		}
 	}
@@ -189,62 +196,31 @@ func (s *Stage) Apply(dataDir string) error {
 	return syncTree(dataDir)
 }
 
-// place moves staged file i to where it belongs. The rename is done by path, for
-// the stage lies outside the root; that the folder below the root is a real one
-// the root has checked by making it.
-func (s *Stage) place(root *os.Root, dataDir string, i int, f StagedFile) error {
+// place copies staged file i to a temporary name beside where it belongs and
+// renames it.
+func (s *Stage) place(root *os.Root, i int, f StagedFile) error {
 	local, err := filepath.Localize(f.Path)
 	if err != nil {
 		return err
 	}
-	staged, err := os.Open(s.file(i))
-	if errors.Is(err, fs.ErrNotExist) {
-		b, err := root.ReadFile(local)
-		if err != nil {
-			return err
-		}
-		if got := canon.Sum(b); got != f.SHA256 {
-			return fmt.Errorf("it is neither staged nor in place: there is %s, not %s", got, f.SHA256)
-		}
-		return nil
-	}
+	b, err := os.ReadFile(s.file(i))
 	if err != nil {
 		return err
 	}
-	defer staged.Close()
+	if got := canon.Sum(b); got != f.SHA256 {
+		return fmt.Errorf("the stage holds %s, not %s", got, f.SHA256)
+	}
 	if err := root.MkdirAll(filepath.Dir(local), 0o777); err != nil {
 		return err
 	}
 	if fi, err := root.Lstat(local); err == nil && !fi.Mode().IsRegular() {
 		return fmt.Errorf("there is something else than a file")
 	}
-	if err := os.Rename(s.file(i), filepath.Join(dataDir, local)); err == nil {
-		return nil
-	}
-	return copyInto(root, local, staged, s.file(i)) // another file system
-}
-
-// copyInto writes staged to a temporary name in the folder of local, renames it,
-// and removes the staged file.
-func copyInto(root *os.Root, local string, staged *os.File, from string) error {
 	tmp := local + "+tmp" // + never occurs in a slug; no other file ends so
-	out, err := root.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o666)
-	if err != nil {
-		return err
+	if err := root.WriteFile(tmp, b, 0o666); err != nil {
+		return errors.Join(err, root.Remove(tmp))
 	}
-	if _, err = out.ReadFrom(staged); err == nil {
-		err = out.Sync()
-	}
-	if cerr := out.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = root.Rename(tmp, local)
-	}
-	if err != nil {
-		return err
-	}
-	return os.Remove(from)
+	return root.Rename(tmp, local)
 }
 
 // removeEmpty removes the folders from dir upwards as long as they are empty.
@@ -254,36 +230,46 @@ func removeEmpty(root *os.Root, dir string) {
 	}
 }
 
-// Discard removes the stage. The manifest goes first, so that what a crash
-// leaves of it is never taken for whole.
+// Discard removes the stage: at once for who opens it, then file by file.
 func (s *Stage) Discard() error {
-	if err := s.step("stage: remove manifest"); err != nil {
+	if err := s.step("stage: remove"); err != nil {
 		return err
 	}
-	if err := os.Remove(filepath.Join(s.dir, manifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.RemoveAll(s.dir + done); err != nil {
 		return fmt.Errorf("removing the stage: %w", err)
 	}
-	if err := s.step("stage: remove folder"); err != nil {
+	if err := os.Rename(s.dir, s.dir+done); err != nil {
+		return fmt.Errorf("removing the stage: %w", err)
+	}
+	if err := s.step("stage: remove files"); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(s.dir); err != nil {
+	if err := os.RemoveAll(s.dir + done); err != nil {
 		return fmt.Errorf("removing the stage: %w", err)
 	}
 	return nil
 }
 
-func writeSynced(name string, b []byte) error {
-	f, err := os.Create(name)
+// WriteDurable writes a file whole or not at all: to a temporary name, synced,
+// renamed, and its folder synced. It takes no part in a stage.
+func WriteDurable(name string, write func(io.Writer) error) error {
+	f, err := os.Create(name + ".tmp")
 	if err != nil {
 		return err
 	}
-	if _, err = f.Write(b); err == nil {
+	if err = write(f); err == nil {
 		err = f.Sync()
 	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
-	return err
+	if err == nil {
+		err = os.Rename(name+".tmp", name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(name+".tmp"))
+	}
+	return syncDir(filepath.Dir(name))
 }
 
 func syncDir(dir string) error {

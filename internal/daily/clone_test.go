@@ -113,7 +113,7 @@ func TestPush(t *testing.T) {
 	w.must(1, nil)
 	err := Push(t.Context(), w.config(1))
 	var hint *HintError
-	if !errors.As(err, &hint) || !strings.Contains(err.Error(), "other runs") {
+	if !errors.As(err, &hint) || !strings.Contains(err.Error(), "another series") {
 		t.Errorf("pushing a day that the remote has = %v, want a refusal with a hint", err)
 	}
 	git(t, "-C", bare, "fsck", "--strict")

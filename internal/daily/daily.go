@@ -24,15 +24,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpstrata/mcpstrata/internal/archive"
+	"github.com/mcpstrata/mcpstrata/internal/canon"
 	"github.com/mcpstrata/mcpstrata/internal/gitrepo"
 	"github.com/mcpstrata/mcpstrata/internal/record"
 	"github.com/mcpstrata/mcpstrata/internal/sweep"
@@ -125,40 +127,73 @@ func newJob(cfg Config) (*Job, error) {
 // Close releases the lock.
 func (j *Job) Close() error { return j.release() }
 
-// settle deals with the stage of an earlier run and checks the data folder.
+// settle deals with what an earlier run left and checks the data folder.
 func (j *Job) settle(ctx context.Context) error {
-	if err := os.RemoveAll(j.runDir()); err != nil {
-		return fmt.Errorf("removing the files of an earlier run: %w", err)
-	}
 	stage, whole, err := archive.OpenStage(j.repo.GitDir(), j.cfg.Step)
 	switch {
 	case err != nil:
 		return err
 	case stage == nil:
+		if err := j.tellUnrecorded(); err != nil {
+			return err
+		}
 	case whole:
 		run := stage.Manifest().Run
 		if _, err := j.rollForward(ctx, stage); err != nil {
 			return fmt.Errorf("rolling forward the run %s: %w", run, err)
 		}
-		j.cfg.Log(fmt.Sprintf("rolled forward the run %s, which was recorded but not committed", run))
+		j.cfg.Log(fmt.Sprintf("rolled forward the run %s, which an earlier start had recorded", run))
 	default:
 		if err := stage.Discard(); err != nil {
 			return err
 		}
 		j.cfg.Log("discarded what a run that died had staged; nothing of it was recorded")
 	}
+	if err := os.RemoveAll(j.runDir()); err != nil {
+		return fmt.Errorf("removing the files of an earlier run: %w", err)
+	}
+	return j.clean()
+}
+
+// tellUnrecorded says that the plan and the results of an earlier run are
+// discarded, where that run was never recorded.
+func (j *Job) tellUnrecorded() error {
+	if _, err := os.Stat(j.runDir()); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if p, _, err := readPlan(filepath.Join(j.runDir(), planName)); err == nil && p != nil {
+		tree, _, err := j.tree()
+		if err != nil {
+			return err
+		}
+		if b, err := tree.ReadFile(archive.RunPath(p.Header.Run)); err != nil || b != nil {
+			return err
+		}
+	}
+	j.cfg.Log("discarded the plan and the results of a run that died before it was recorded")
+	return nil
+}
+
+// clean reports whether the data folder is as the newest commit has it.
+func (j *Job) clean() error {
 	dirty, err := j.repo.Dirty()
 	if err != nil {
 		return fmt.Errorf("comparing %s with the newest commit: %w", j.cfg.Data, err)
 	}
-	if len(dirty) > 0 {
-		return &HintError{
-			fmt.Errorf("%s: it differs from the newest commit, and no run of ours left it so (%d such files)", path.Join(j.cfg.Data, dirty[0]), len(dirty)),
-			fmt.Sprintf("see them with `git status -- %s`; commit them, or put them back with `git checkout -- %s`", j.cfg.Data, j.cfg.Data),
-		}
+	if len(dirty) == 0 {
+		return nil
 	}
-	return nil
+	return &HintError{
+		fmt.Errorf("%s: it differs from the newest commit, and no run of ours left it so (%d such files)", path.Join(j.cfg.Data, dirty[0]), len(dirty)),
+		fmt.Sprintf("see them with `git status -- %s`; commit them, or put them back with `git checkout -- %s`", j.cfg.Data, j.cfg.Data),
+	}
 }
+
+// Files of a run that are not yet recorded, in its folder.
+const (
+	planName  = "plan.jsonl"
+	shardName = "shard.jsonl"
+)
 
 // runDir is where a run keeps its plan, listing and shard until it is recorded.
 func (j *Job) runDir() string { return filepath.Join(j.repo.GitDir(), "mcpstrata", "run") }
@@ -181,11 +216,10 @@ func (j *Job) tree() (*archive.Tree, string, error) {
 
 // A Result says what a run did.
 type Result struct {
-	Run      record.Run // the zero Run if there was nothing to do
-	Commit   string
-	Final    bool // the day was recorded and is final: nothing was probed
-	Drifted  int
-	Attempts int
+	Run     record.Run // the zero Run if there was nothing to do
+	Commit  string
+	Final   bool // the day was recorded and is final: nothing was probed
+	Drifted int
 }
 
 // Run does the whole job: roster, probe, record, commit.
@@ -198,7 +232,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err := os.MkdirAll(j.runDir(), 0o777); err != nil {
 		return nil, fmt.Errorf("making a folder for the run: %w", err)
 	}
-	plan, shard := filepath.Join(j.runDir(), "plan.jsonl"), filepath.Join(j.runDir(), "shard.jsonl")
+	plan, shard := filepath.Join(j.runDir(), planName), filepath.Join(j.runDir(), shardName)
 	p, err := j.Roster(ctx, plan)
 	if err != nil {
 		return nil, err
@@ -233,18 +267,33 @@ func (j *Job) Commit(ctx context.Context) (id string, err error) {
 	return j.rollForward(ctx, stage)
 }
 
-// rollForward finishes a whole stage, from wherever it was cut short.
+// rollForward finishes a whole stage, from wherever it was cut short. A stage
+// whose run is committed already is only removed.
 func (j *Job) rollForward(ctx context.Context, stage *archive.Stage) (id string, err error) {
 	m := stage.Manifest()
-	parent, err := j.parentFor(m)
+	head, ok, err := j.repo.Head()
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("reading the newest commit: %w", err)
+	}
+	if ok && head.ID != m.Parent {
+		committed, err := j.holds(head.ID, m)
+		if err != nil {
+			return "", err
+		}
+		if committed && head.Trailers["Run"] != m.Run {
+			return head.ID, stage.Discard() // something was committed on top of it
+		}
+		if !committed {
+			if m.Parent, err = j.parentFor(m, head.ID); err != nil {
+				return "", &HintError{err, fmt.Sprintf("check out the branch that the run was made on and run `mcpstrata commit` there, or give the run up by removing %s", stage.Dir())}
+			}
+		}
 	}
 	if err := stage.Apply(j.cfg.Data); err != nil {
 		return "", err
 	}
 	id, err = j.repo.Commit(ctx, gitrepo.Change{
-		Paths: m.Paths(), Deleted: m.Removed, Message: m.Message, When: m.When.Time, Parent: parent, Step: j.cfg.Step,
+		Paths: m.Paths(), Deleted: m.Removed, Message: m.Message, When: m.When.Time, Parent: m.Parent, Step: j.cfg.Step,
 	})
 	if err != nil {
 		return "", fmt.Errorf("committing the run %s: %w", m.Run, err)
@@ -252,44 +301,52 @@ func (j *Job) rollForward(ctx context.Context, stage *archive.Stage) (id string,
 	return id, stage.Discard()
 }
 
-// parentFor returns the commit that a stage goes on top of: the one that its run
-// was compared with, or a newer one in which the series is the same.
-func (j *Job) parentFor(m archive.Manifest) (string, error) {
-	head, ok, err := j.repo.Head()
+// holds reports whether a commit has the record of a staged run.
+func (j *Job) holds(commit string, m archive.Manifest) (bool, error) {
+	fsys, err := j.repo.FS(commit)
 	if err != nil {
-		return "", fmt.Errorf("reading the newest commit: %w", err)
+		return false, fmt.Errorf("reading the newest commit: %w", err)
 	}
-	if !ok || head.ID == m.Parent || head.Trailers["Run"] == m.Run {
-		return m.Parent, nil
+	b, err := archive.Open(fsys).ReadFile(archive.RunPath(m.Run))
+	if err != nil {
+		return false, err
 	}
-	var before, now []string
-	if m.Parent == "" {
-		_, now, err = j.runsOf(head.ID, head.ID)
-	} else {
-		before, now, err = j.runsOf(m.Parent, head.ID)
-	}
+	return slices.Contains(m.Files, archive.StagedFile{Path: archive.RunPath(m.Run), SHA256: canon.Sum(b)}), nil
+}
+
+// parentFor returns the commit that a stage goes on top of: head, if the series
+// is there as it was in the commit that the run was compared with.
+func (j *Job) parentFor(m archive.Manifest, head string) (string, error) {
+	same, err := j.sameSeries(m.Parent, head)
 	if err != nil {
 		return "", err
 	}
-	if !slices.Equal(before, now) {
-		return "", &HintError{
-			fmt.Errorf("the branch has other runs than when %s was compared with it", m.Run),
-			"check out the branch that the run was made on, and run `mcpstrata commit` there",
-		}
+	if !same {
+		return "", fmt.Errorf("the newest commit has another series than the one that %s was compared with", m.Run)
 	}
-	return head.ID, nil
+	return head, nil
 }
 
-// write makes a file durable: what it holds must survive what comes after.
-func write(name string, f func(io.Writer) error) error {
-	out, err := os.Create(name)
+// sameSeries reports whether two commits, of which the first may be "" for none,
+// have the same files of the series.
+func (j *Job) sameSeries(a, b string) (bool, error) {
+	series := func(id string) (map[string]string, error) {
+		if id == "" {
+			return map[string]string{}, nil
+		}
+		blobs, err := j.repo.TreeBlobs(id)
+		if err != nil {
+			return nil, fmt.Errorf("reading the commit %s: %w", id, err)
+		}
+		maps.DeleteFunc(blobs, func(name, _ string) bool { return !strings.HasPrefix(name, archive.Dir+"/") })
+		return blobs, nil
+	}
+	x, err := series(a)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if err = f(out); err == nil {
-		err = out.Sync()
-	}
-	return errors.Join(err, out.Close())
+	y, err := series(b)
+	return maps.Equal(x, y), err
 }
 
 // CommitStaged commits what [Job.Record] staged and returns the commit, or ""

@@ -215,11 +215,8 @@ func killAtEveryStep(t *testing.T, day int) {
 			t.Fatalf("the run after one that was killed at step %d, %s: %v", k, at, err)
 		}
 		said := strings.Join(w.log, "\n")
-		switch {
-		case r.Final && !strings.Contains(said, "rolled forward") && !strings.Contains(said, "recorded and final"):
-			t.Errorf("killed at step %d, %s: rolled forward without saying so: %q", k, at, said)
-		case !r.Final && k > 1 && !strings.Contains(said, "discarded"):
-			t.Errorf("killed at step %d, %s: discarded without saying so: %q", k, at, said)
+		if rolled, lost := strings.Contains(said, "rolled forward"), strings.Contains(said, "discarded"); rolled && lost || r.Final == lost {
+			t.Errorf("killed at step %d, %s: final %v, and it said %q", k, at, r.Final, said)
 		}
 		if got := strings.Count(w.git("log", "--oneline"), "\n"); got != day+1 {
 			t.Errorf("killed at step %d, %s: %d commits, want %d", k, at, got, day+1)
@@ -412,13 +409,13 @@ func TestRecordRefusesWhatDoesNotBelongTogether(t *testing.T) {
 	}{
 		{"no listing", "is missing", func() { os.Remove(ListingPath(plan)) }},
 		{"another listing", "not the one", func() { os.WriteFile(ListingPath(plan), append(listing, '\n'), 0o666) }},
-		{"a shard twice", "", func() { os.WriteFile(ListingPath(plan), listing, 0o666) }},
+		{"a shard twice", "twice", func() { os.WriteFile(ListingPath(plan), listing, 0o666) }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.damage()
 			shards := []string{shard}
-			if tt.want == "" {
+			if tt.want == "twice" {
 				shards = append(shards, shard)
 			}
 			if _, err := j.Record(plan, shards); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -437,4 +434,52 @@ func emptyRegistry(t *testing.T) string {
 	}))
 	t.Cleanup(s.Close)
 	return s.URL + "/v0.1/servers"
+}
+
+// A stage is not stuck by what is done to the repository between a crash and the
+// next start: a commit on top, or a work tree that was thrown away.
+func TestStageSurvivesWhatHappensToTheRepository(t *testing.T) {
+	tests := []struct {
+		name, at, says string
+		happens        func(w *world)
+	}{
+		{"a commit on top of the run", "stage: remove", "rolled forward", func(w *world) {
+			w.git("-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-q", "--allow-empty", "-m", "on top")
+		}},
+		{"a commit beside the run", gitrepo.StepPack, "rolled forward", func(w *world) {
+			w.git("-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-q", "--allow-empty", "-m", "beside")
+		}},
+		{"a reset of the work tree", gitrepo.StepPack, "rolled forward", func(w *world) {
+			w.git("reset", "-q", "--hard")
+			w.git("clean", "-qfd")
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, 4, 3)
+			w.must(0, nil)
+			_, err := w.run(1, func(c *Config) {
+				c.Step = func(name string) error {
+					if name == tt.at {
+						return errKilled
+					}
+					return nil
+				}
+			})
+			if !errors.Is(err, errKilled) {
+				t.Fatalf("the run was not killed at %s: %v", tt.at, err)
+			}
+			tt.happens(w)
+			r := w.must(1, nil)
+			if said := strings.Join(w.log, "\n"); !r.Final || !strings.Contains(said, tt.says) {
+				t.Errorf("final %v, and it said %q", r.Final, said)
+			}
+			if got := strings.Count(w.git("log", "--format=%s"), "observe 2026-01-02: "); got != 1 {
+				t.Errorf("the run is committed %d times", got)
+			}
+			w.sound()
+			w.must(2, nil)
+			w.sound()
+		})
+	}
 }

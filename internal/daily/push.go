@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mcpstrata/mcpstrata/internal/archive"
 	"github.com/mcpstrata/mcpstrata/internal/gitrepo"
 )
 
@@ -36,17 +35,20 @@ func Push(ctx context.Context, cfg Config) error {
 func (j *Job) reapply(tip string) (gitrepo.Change, error) {
 	var c gitrepo.Change
 	head, ok, err := j.repo.Head()
-	if err != nil || !ok || len(head.Parents) != 1 {
-		return c, fmt.Errorf("the newest commit has not one parent: %w", err)
+	if err != nil {
+		return c, fmt.Errorf("reading the newest commit: %w", err)
 	}
-	base, theirs, err := j.runsOf(head.Parents[0], tip)
+	if !ok || len(head.Parents) != 1 {
+		return c, fmt.Errorf("the newest commit is no run on top of another commit")
+	}
+	same, err := j.sameSeries(head.Parents[0], tip)
 	if err != nil {
 		return c, err
 	}
-	if !slices.Equal(base, theirs) {
+	if !same {
 		return c, &HintError{
-			fmt.Errorf("%s has other runs than this one was compared with", Remote),
-			fmt.Sprintf("another writer recorded this day: `git reset --hard %s/HEAD` gives way to it", Remote),
+			fmt.Errorf("%s has another series than this run was compared with", Remote),
+			fmt.Sprintf("another writer recorded this day: `git reset --hard @{upstream}` gives way to what %s has", Remote),
 		}
 	}
 	was, err := j.repo.TreeBlobs(head.Parents[0])
@@ -71,21 +73,4 @@ func (j *Job) reapply(tip string) (gitrepo.Change, error) {
 	slices.Sort(c.Paths)
 	slices.Sort(c.Deleted)
 	return c, nil
-}
-
-// runsOf returns the runs in the trees of two commits.
-func (j *Job) runsOf(a, b string) (ra, rb []string, err error) {
-	for _, side := range []struct {
-		id   string
-		runs *[]string
-	}{{a, &ra}, {b, &rb}} {
-		fsys, err := j.repo.FS(side.id)
-		if err != nil {
-			return nil, nil, fmt.Errorf("reading the commit %s: %w", side.id, err)
-		}
-		if *side.runs, err = archive.Open(fsys).Runs(); err != nil {
-			return nil, nil, err
-		}
-	}
-	return ra, rb, nil
 }

@@ -49,7 +49,7 @@ func (j *Job) Roster(ctx context.Context, out string) (*sweep.Plan, error) {
 	header.Planned = record.At(now)
 	if earlier != nil && !earlier.Partial && !earlier.Degraded {
 		j.cfg.Log(fmt.Sprintf("%s is recorded and final (run %s): nothing was probed", header.Day, earlier.Run))
-		return nil, write(out, func(io.Writer) error { return nil })
+		return nil, archive.WriteDurable(out, func(io.Writer) error { return nil })
 	}
 	listing, err := j.listing(ctx, tree, earlier)
 	if err != nil {
@@ -64,10 +64,10 @@ func (j *Job) Roster(ctx context.Context, out string) (*sweep.Plan, error) {
 		return nil, fmt.Errorf("writing the listing: %w", err)
 	}
 	plan.Header.Listing = canon.Sum(buf.Bytes())
-	if err := write(ListingPath(out), func(w io.Writer) error { _, err := w.Write(buf.Bytes()); return err }); err != nil {
+	if err := archive.WriteDurable(ListingPath(out), func(w io.Writer) error { _, err := w.Write(buf.Bytes()); return err }); err != nil {
 		return nil, fmt.Errorf("writing the listing: %w", err)
 	}
-	if err := write(out, func(w io.Writer) error { _, err := plan.Write(w); return err }); err != nil {
+	if err := archive.WriteDurable(out, func(w io.Writer) error { _, err := plan.Write(w); return err }); err != nil {
 		return nil, fmt.Errorf("writing the plan: %w", err)
 	}
 	return plan, nil
@@ -238,11 +238,16 @@ func Probe(ctx context.Context, cfg Config, plan string, shard, of int, out stri
 	if p == nil {
 		return stats, &HintError{fmt.Errorf("%s is empty: its day is final", plan), "there is nothing to probe"}
 	}
-	if cfg.Clock == nil {
+	if cfg.Clock == nil && p.Header.Clock != "" {
+		cfg.Clock = ClockAt(p.Header.Planned.Time)
+	} else if cfg.Clock == nil {
 		cfg.Clock = sweep.RealClock{}
 	}
-	if p.Header.Allow && !cfg.AllowPrivate {
-		return stats, &HintError{fmt.Errorf("%s was made for private addresses", plan), "give -allow-private here too"}
+	if p.Header.Allow != cfg.AllowPrivate {
+		return stats, &HintError{fmt.Errorf("%s was made with private addresses allowed: %v, and is probed with: %v", plan, p.Header.Allow, cfg.AllowPrivate), "give -allow-private to both or to neither"}
+	}
+	if cfg.Timeout != 0 && cfg.Timeout.Milliseconds() != p.Header.TimeoutMS {
+		return stats, &HintError{fmt.Errorf("%s was made for a timeout of %d ms", plan, p.Header.TimeoutMS), "give -timeout to `mcpstrata roster`: the record states what the plan says"}
 	}
 	client := safehttp.New(safehttp.Config{AllowPrivate: cfg.AllowPrivate, UserAgent: cfg.UserAgent})
 	defer client.CloseIdleConnections()
@@ -250,7 +255,7 @@ func Probe(ctx context.Context, cfg Config, plan string, shard, of int, out stri
 		Prober: &probe.Prober{MCP: &mcp.Client{HTTP: client, Now: cfg.Clock.Now}}, Workers: cfg.Workers, Clock: cfg.Clock,
 		Progress: cfg.Progress, Shard: shard, Of: of,
 	}
-	err = write(out, func(w io.Writer) error {
+	err = archive.WriteDurable(out, func(w io.Writer) error {
 		buf := bufio.NewWriterSize(w, 1<<20)
 		sw := sweep.WriteShard(buf, p.ShardHeader(digest, shard, of))
 		if stats, err = sweep.Run(ctx, p, config, sw.Write); err != nil {
@@ -308,13 +313,18 @@ func (j *Job) Record(plan string, shards []string) (*ledger.Summary, error) {
 		return nil, err
 	}
 	defer set.close()
+	if old, _, err := archive.OpenStage(j.repo.GitDir(), nil); err != nil {
+		return nil, err
+	} else if old != nil {
+		return nil, &HintError{fmt.Errorf("a run is staged already"), "`mcpstrata commit` commits it"}
+	}
 	stage, err := archive.NewStage(j.repo.GitDir(), j.cfg.Step)
 	if err != nil {
 		return nil, err
 	}
 	s, err := ledger.Record(ledger.Input{
 		Tree: tree, Plan: p.Header, Targets: p.Targets, Listing: listing.ListingHeader, Rows: listing.Rows,
-		Results: set.results, Missing: set.missing, Shards: set.of, Finished: j.cfg.Clock.Now(),
+		Results: set.results, Missing: set.missing, Shards: set.of, Log: j.cfg.Log,
 		BlobID: gitrepo.BlobID, Put: stage.Put, Remove: stage.Remove,
 	})
 	if err == nil {
@@ -332,18 +342,29 @@ func (j *Job) Record(plan string, shards []string) (*ledger.Summary, error) {
 	return s, nil
 }
 
-// fits reports whether a plan still goes on top of the tree.
+// fits reports whether a plan is of the next run on top of the tree.
 func (j *Job) fits(tree *archive.Tree, p *sweep.Plan) error {
-	h, earlier, err := j.planHeader(tree, p.Header.Day)
+	runs, err := tree.Runs()
 	if err != nil {
 		return err
 	}
-	if h.Run != p.Header.Run {
-		why := fmt.Errorf("the plan is of the run %s, but the next run of that day is %s", p.Header.Run, h.Run)
-		if earlier != nil && p.Header.Run == earlier.Run {
-			why = fmt.Errorf("the run %s is already recorded", earlier.Run)
+	next := record.RunID(p.Header.Day, 1)
+	if len(runs) > 0 {
+		newest := runs[len(runs)-1]
+		day, n, err := record.ParseRunID(newest)
+		switch {
+		case err != nil:
+			return err
+		case slices.Contains(runs, p.Header.Run):
+			return &HintError{fmt.Errorf("the run %s is already recorded", p.Header.Run), "make a new plan with `mcpstrata roster`"}
+		case day > p.Header.Day:
+			return &HintError{fmt.Errorf("the plan is of the run %s, but %s is recorded", p.Header.Run, newest), "records are in the order of their days; make a new plan with `mcpstrata roster`"}
+		case day == p.Header.Day:
+			next = record.RunID(day, n+1)
 		}
-		return &HintError{why, "make a new plan with `mcpstrata roster`"}
+	}
+	if p.Header.Run != next {
+		return &HintError{fmt.Errorf("the plan is of the run %s, but the next run of that day is %s", p.Header.Run, next), "make a new plan with `mcpstrata roster`"}
 	}
 	return nil
 }
@@ -405,7 +426,7 @@ func (j *Job) openShards(names []string, plan canon.Digest, run string) (*shardS
 			return nil, fmt.Errorf("reading a shard: %w", err)
 		}
 		s.files = append(s.files, f)
-		h, complete, err := sweep.ReadShard(f, func(record.Result) error { return nil })
+		h, complete, err := sweep.CheckShard(f)
 		switch {
 		case err != nil:
 			s.close()

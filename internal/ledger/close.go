@@ -3,7 +3,6 @@ package ledger
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mcpstrata/mcpstrata/internal/archive"
@@ -13,6 +12,9 @@ import (
 // settle gives a row to the targets that have no endpoint and to those that were
 // retired.
 func (l *line) settle() error {
+	if err := l.restoreSince(); err != nil {
+		return err
+	}
 	for _, t := range l.b.in.Targets {
 		if t.Endpoint != "" {
 			continue
@@ -34,6 +36,35 @@ func (l *line) settle() error {
 		}
 		old.Retired = l.b.in.Plan.Day
 		l.now[name] = old
+	}
+	return nil
+}
+
+// restoreSince gives back its first day to a class that an earlier run of this
+// day had interrupted: what a day looks like is how it ends.
+func (l *line) restoreSince() error {
+	var names []string
+	for name, o := range l.now {
+		if l.asInTheMorning(name, o.ErrorClass) && o.Since == l.b.in.Plan.Day {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	since := map[string]record.Day{}
+	for r, err := range l.b.in.Tree.History(l.methodology.Version, names...) {
+		if err != nil {
+			return err
+		}
+		if day, _, err := record.ParseRunID(r.Run); err == nil && day < l.b.in.Plan.Day {
+			since[r.Name] = r.Since
+		}
+	}
+	for name, day := range since {
+		o := l.now[name]
+		o.Since = day
+		l.now[name] = o
 	}
 	return nil
 }
@@ -98,7 +129,7 @@ func (l *line) put(degraded bool) error {
 	}
 	slices.SortFunc(rows, func(a, b record.Observation) int { return strings.Compare(a.Name, b.Name) })
 	head := record.ObservationHeader{
-		Attempted: l.probed, Baseline: l.baseline, Day: l.b.in.Plan.Day, Methodology: l.methodology.Version,
+		Attempted: l.probed, Baseline: l.baseline, Day: l.b.in.Plan.Day, Degraded: degraded, Methodology: l.methodology.Version,
 		Missed: l.missedRecord(), ProberVersion: l.b.in.Plan.ProberVersion, Run: l.b.in.Plan.Run,
 		Targets: len(l.targets), Unchanged: map[string]int{},
 	}
@@ -153,85 +184,4 @@ func (l *line) missedRecord() *record.Missed {
 		m.Names, m.Only = nil, only
 	}
 	return m
-}
-
-// timingFile returns the latencies of the run: a header, then one line for each
-// row of current/ of the first methodology, in the order of its shards. A field
-// is empty where the run did not probe.
-func (b *book) timingFile(lines []*line) []byte {
-	var out []byte
-	for i, l := range lines {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		v := l.methodology.Version
-		out = fmt.Appendf(out, "%s_observed_at,%s_init_ms,%s_list_ms", v, v, v)
-	}
-	out = append(out, '\n')
-	names := make([]string, 0, len(lines[0].now))
-	for n := range lines[0].now {
-		names = append(names, n)
-	}
-	slices.SortFunc(names, func(x, y string) int {
-		return errorsFirst(strings.Compare(archive.Shard(x), archive.Shard(y)), strings.Compare(x, y))
-	})
-	for _, n := range names {
-		for i, l := range lines {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			r, ok := b.timing[l.methodology.Version][n]
-			if !ok {
-				out = append(out, ",,"...)
-				continue
-			}
-			at, _ := r.Observed.MarshalJSON()
-			out = append(out, strings.Trim(string(at), `"`)...)
-			out = append(append(out, ','), millis(r.InitMS)...)
-			out = append(append(out, ','), millis(r.ListMS)...)
-		}
-		out = append(out, '\n')
-	}
-	return out
-}
-
-func millis(ms int64) string {
-	if ms < 0 {
-		return ""
-	}
-	return strconv.FormatInt(ms, 10)
-}
-
-// message returns the commit message of a run (DESIGN.md section 5, "Git"). The
-// figures are those of the newest methodology that read.
-func message(s *Summary) string {
-	versions := make([]string, 0, len(s.Run.Methodologies))
-	for v := range s.Run.Methodologies {
-		versions = append(versions, v)
-	}
-	slices.Sort(versions)
-	c := s.Run.Methodologies[versions[len(versions)-1]]
-	var b strings.Builder
-	fmt.Fprintf(&b, "observe %s: %s answered, %s changed, coverage %s\n\n", s.Run.Run, thousands(c.Answered), thousands(s.Drifted), percent(c.Coverage))
-	trailer := func(key, value string) { fmt.Fprintf(&b, "%s: %s\n", key, value) }
-	trailer("Run", s.Run.Run)
-	trailer("Prober-Version", s.Run.ProberVersion)
-	trailer("Methodology", strings.Join(versions, ", "))
-	trailer("Roster-Digest", string(s.Run.Roster))
-	trailer("Coverage", percent(c.Coverage))
-	trailer("Degraded", strconv.FormatBool(s.Run.Degraded))
-	trailer("Partial", strconv.FormatBool(s.Run.Partial))
-	return b.String()
-}
-
-// percent writes basis points with one decimal, rounded down, so that 100 % is
-// said only of all (case f-015).
-func percent(bp int) string { return fmt.Sprintf("%d.%d %%", bp/100, bp/10%10) }
-
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

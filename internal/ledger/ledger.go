@@ -17,9 +17,11 @@
 //
 // # Coverage
 //
-// An active target declares an endpoint and was reached in one of the 7 runs
-// before. Coverage is the share of active targets, among those attempted, that
-// reached their server this day; below 90 % the day is degraded (DESIGN.md 5.3).
+// An active target declares an endpoint and was reached on one of the last 7
+// days recorded before, degraded ones not counted. Coverage is the share of the
+// active targets attempted that reached their server this day; below 90 % the
+// day is degraded (DESIGN.md 5.3). A partial day states no coverage in its
+// commit: it is a share of what it happened to attempt.
 //
 // # Baseline
 //
@@ -28,6 +30,7 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -42,18 +45,18 @@ import (
 
 // Input is all that a run's records are made of.
 type Input struct {
-	Tree     *archive.Tree                               // the newest commit, never the work tree
-	Plan     record.PlanHeader                           // of the run
-	Targets  []record.PlanTarget                         // of the plan, in roster order
-	Listing  record.ListingHeader                        // of the listing that travels with the plan
-	Rows     []record.ListingRow                         // of the listing
-	Results  func(yield func(record.Result) error) error // of all shards, in any order
-	Missing  []int                                       // numbers of the shards that are missing or were cut
-	Shards   int                                         // number of shards
-	Finished time.Time                                   // when the last result came
-	BlobID   func([]byte) string                         // git's object id of bytes
-	Put      func(path string, b []byte) error           // takes each new file once
-	Remove   func(path string) error
+	Tree    *archive.Tree                               // the newest commit, never the work tree
+	Plan    record.PlanHeader                           // of the run
+	Targets []record.PlanTarget                         // of the plan, in roster order
+	Listing record.ListingHeader                        // of the listing that travels with the plan
+	Rows    []record.ListingRow                         // of the listing
+	Results func(yield func(record.Result) error) error // of all shards, in any order
+	Missing []int                                       // numbers of the shards that are missing or were cut
+	Shards  int                                         // number of shards
+	BlobID  func([]byte) string                         // git's object id of bytes
+	Put     func(path string, b []byte) error           // takes each new file once
+	Remove  func(path string) error
+	Log     func(line string) // for people
 }
 
 // ErrNothingAttempted reports a run in which not one target was probed.
@@ -70,20 +73,21 @@ type Summary struct {
 
 // book is the state of one call of Record.
 type book struct {
-	in     *Input
-	pop    *Population
-	runs   []string // before this one, oldest first
-	files  map[string]canon.Digest
-	events []record.Event
-	bodies []record.Body
-	timing map[string]map[string]record.Result // methodology, name: times only
+	in       *Input
+	pop      *Population
+	runs     []string // before this one, oldest first
+	files    map[string]canon.Digest
+	events   []record.Event
+	bodies   []record.Body
+	timing   map[string]map[string]record.Result // methodology, name: times only
+	finished time.Time                           // end of the last answer, at least the time of the plan
 }
 
 // Record writes the records of one run through in.Put and in.Remove. Nothing is
 // to be kept of what it wrote if it returns an error; it returns
 // [ErrNothingAttempted] for a run that probed nothing.
 func Record(in Input) (*Summary, error) {
-	b := &book{in: &in, files: map[string]canon.Digest{}, timing: map[string]map[string]record.Result{}}
+	b := &book{in: &in, files: map[string]canon.Digest{}, timing: map[string]map[string]record.Result{}, finished: in.Plan.Planned.Time}
 	var err error
 	if b.runs, err = in.Tree.Runs(); err != nil {
 		return nil, err
@@ -125,7 +129,7 @@ func (b *book) close(lines []*line) (*Summary, error) {
 		}
 	}
 	run := record.Run{
-		Clock: in.Plan.Clock, Day: in.Plan.Day, Files: b.files, Finished: record.At(in.Finished), Limit: in.Plan.Limit,
+		Clock: in.Plan.Clock, Day: in.Plan.Day, Files: b.files, Finished: record.At(b.finished), Limit: in.Plan.Limit,
 		Methodologies: map[string]record.Coverage{}, PaceMS: in.Plan.PaceMS, Planned: in.Plan.Planned,
 		ProberVersion: in.Plan.ProberVersion, Roster: in.Plan.Roster, RosterComplete: in.Listing.Complete,
 		Run: in.Plan.Run, Seed: in.Plan.Seed, TimeoutMS: in.Plan.TimeoutMS, Vantage: in.Plan.Vantage,
@@ -172,7 +176,7 @@ func (b *book) putEvents(lines []*line) error {
 		}
 	}
 	slices.SortFunc(b.events, func(x, y record.Event) int {
-		return errorsFirst(strings.Compare(x.Name, y.Name), strings.Compare(string(x.Kind), string(y.Kind)), strings.Compare(x.Methodology, y.Methodology))
+		return cmp.Or(strings.Compare(x.Name, y.Name), strings.Compare(string(x.Kind), string(y.Kind)), strings.Compare(x.Methodology, y.Methodology))
 	})
 	var events, index []byte
 	for _, e := range b.events {
@@ -186,16 +190,6 @@ func (b *book) putEvents(lines []*line) error {
 		return err
 	}
 	return b.putDated(archive.IndexPath(b.in.Plan.Run), index)
-}
-
-// errorsFirst returns the first comparison that is not equal.
-func errorsFirst(cs ...int) int {
-	for _, c := range cs {
-		if c != 0 {
-			return c
-		}
-	}
-	return 0
 }
 
 // rosterEvents adds what the roster changed. Endpoints move under the rows of
@@ -217,7 +211,7 @@ func (b *book) rosterEvents(l *line) {
 	}
 	for _, t := range b.in.Targets {
 		old, ok := l.before[t.Name]
-		if !ok || old.Endpoint == t.Endpoint || b.in.Listing.Kept {
+		if !ok || old.Endpoint == t.Endpoint {
 			continue
 		}
 		if now, ok := l.now[t.Name]; ok && now.Endpoint == old.Endpoint {

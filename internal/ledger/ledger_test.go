@@ -6,11 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpstrata/mcpstrata/internal/archive"
+	"github.com/mcpstrata/mcpstrata/internal/canon"
 	"github.com/mcpstrata/mcpstrata/internal/record"
 )
 
@@ -97,16 +98,18 @@ func TestSequences(t *testing.T) {
 			// All tools gone in one step, and back: both visible, the first flagged.
 			name: "a-043", steps: []step{{a, nil}, {gone, drift}, {gone, []record.Kind{record.Confirmed}}, {a, drift}},
 			check: func(t *testing.T, s *sim) {
-				rows, _, err := s.tree().Fold("v1", "2026-11-03")
-				if err != nil {
-					t.Fatal(err)
-				}
-				o := rows[slices.IndexFunc(rows, func(o record.Observation) bool { return o.Name == x })]
-				if !slices.Contains(o.Flags, record.FlagAllToolsGone) || o.Head.Tools != 0 {
-					t.Errorf("row of 11-03 = %+v, want 0 tools, flagged", o)
+				for day, want := range map[string]bool{"2026-11-02": true, "2026-11-03": false} {
+					rows, _, err := s.tree().Fold("v1", day)
+					if err != nil {
+						t.Fatal(err)
+					}
+					o := rows[slices.IndexFunc(rows, func(o record.Observation) bool { return o.Name == x })]
+					if got := slices.Contains(o.Flags, record.FlagAllToolsGone); got != want || o.Head.Tools != 0 {
+						t.Errorf("row of %s: %d tools, flagged %v, want 0, %v", day, o.Head.Tools, got, want)
+					}
 				}
 				if slices.Contains(s.row(x).Flags, record.FlagAllToolsGone) {
-					t.Error("the flag outlives the return of the tools")
+					t.Error("the flag outlives the step that it is of")
 				}
 			},
 		},
@@ -226,8 +229,10 @@ func TestRetiredAndReturned(t *testing.T) {
 	if got := kinds(s.events("2026-11-04", x)); !slices.Equal(got, []record.Kind{record.Retired}) {
 		t.Errorf("events = %v, want retired", got)
 	}
-	if _, ok := s.fs["mcp-schema/contracts/v1/"+"zz"]; ok {
-		t.Error("unexpected file")
+	for _, name := range []string{archive.ContractPath("v1", x), archive.BodyPath("v1", x, ""), archive.BodyPath("v1", x, "init")} {
+		if _, ok := s.fs[name]; !ok {
+			t.Errorf("%s of a retired target is gone", name)
+		}
 	}
 	s.must(day{day: "2026-11-05", got: one})
 	if n := len(s.events("2026-11-05", x)); n != 0 {
@@ -310,23 +315,74 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// A target that has not reached its server in 7 runs is no longer active.
-func TestActiveForSevenRuns(t *testing.T) {
-	s := newSim(t, x, "com.example/y")
-	ok := tools(tool("a", "A"))
+// A target that has not reached its server on 7 days is no longer active.
+func TestActiveForSevenDays(t *testing.T) {
+	const steady = 20
+	s := newSim(t, x)
+	for i := range steady {
+		s.list(fmt.Sprintf("com.example/n%03d", i), fmt.Sprintf("https://h%d.example/", i))
+	}
 	for i := 1; i <= 10; i++ {
-		got := map[string]record.Result{x: ok, "com.example/y": ok}
+		got := many(steady, record.TLS, 0)
+		got[x] = tools(tool("a", "A"))
 		if i > 1 {
 			got[x] = fails([]record.ErrorClass{record.TLS, record.Timeout}[i%2])
 		}
 		sum := s.must(day{day: record.Day(fmt.Sprintf("2026-11-%02d", i)), got: got})
-		want := 2
-		if i > 8 { // last reached on 11-01, the 7th run before 11-08
-			want = 1
+		want := steady + 1
+		if i > 8 { // last reached on 11-01, the 7th day before 11-08
+			want = steady
 		}
-		if c := sum.Run.Methodologies["v1"]; c.Active != want {
-			t.Errorf("active on 11-%02d = %d, want %d", i, c.Active, want)
+		if c := sum.Run.Methodologies["v1"]; c.Active != want || sum.Run.Degraded {
+			t.Errorf("active on 11-%02d = %d, degraded %v, want %d, false", i, c.Active, sum.Run.Degraded, want)
 		}
+	}
+}
+
+// An outage of ours, however long, is degraded to its last day: its days don't
+// make the targets inactive.
+func TestLongOutageStaysDegraded(t *testing.T) {
+	s := newSim(t)
+	for i := range 10 {
+		s.list(fmt.Sprintf("com.example/n%03d", i), fmt.Sprintf("https://h%d.example/", i))
+	}
+	s.must(day{day: "2026-11-01", got: many(10, record.Timeout, 0)})
+	for i := 2; i <= 12; i++ {
+		sum := s.must(day{day: record.Day(fmt.Sprintf("2026-11-%02d", i)), got: many(10, record.Timeout, 10)})
+		if c := sum.Run.Methodologies["v1"]; !sum.Run.Degraded || c.Active != 10 || c.Coverage != 0 {
+			t.Errorf("11-%02d: degraded %v, %+v, want degraded, 10 active", i, sum.Run.Degraded, c)
+		}
+		head, _, _, err := s.tree().Observations(fmt.Sprintf("2026-11-%02d", i), "v1")
+		if err != nil || !head.Degraded {
+			t.Errorf("11-%02d: its header is not marked as degraded, %v", i, err)
+		}
+	}
+}
+
+// One that was retired, or missed, for longer than that is not active either.
+func TestRetiredAndMissedAreNotActive(t *testing.T) {
+	const steady = 20
+	s := newSim(t, x)
+	for i := range steady {
+		s.list(fmt.Sprintf("com.example/n%03d", i), fmt.Sprintf("https://h%d.example/", i))
+	}
+	with := func() map[string]record.Result {
+		got := many(steady, record.TLS, 0)
+		got[x] = tools(tool("a", "A"))
+		return got
+	}
+	url := s.listed[x]
+	s.must(day{day: "2026-11-01", got: with()})
+	s.unlist(x)
+	for i := 2; i <= 9; i++ {
+		s.must(day{day: record.Day(fmt.Sprintf("2026-11-%02d", i)), got: many(steady, record.TLS, 0)})
+	}
+	s.list(x, url)
+	if c := s.must(day{day: "2026-11-10", got: with()}).Run.Methodologies["v1"]; c.Active != steady {
+		t.Errorf("active = %d on the return after 8 days, want %d", c.Active, steady)
+	}
+	if c := s.must(day{day: "2026-11-11", got: with()}).Run.Methodologies["v1"]; c.Active != steady+1 {
+		t.Errorf("active = %d the day after, want %d", c.Active, steady+1)
 	}
 }
 
@@ -339,6 +395,9 @@ func TestPartialRunIsCompleted(t *testing.T) {
 	s.must(day{day: "2026-11-01", got: all})
 	some := map[string]record.Result{"com.example/n000": tools(tool("a", "B")), "com.example/n001": fails(record.Auth)}
 	sum := s.must(day{day: "2026-11-02", got: some, limit: 2})
+	if !strings.Contains(sum.Message, " changed, partial\n") || strings.Contains(sum.Message, "overage") {
+		t.Errorf("message = %q, want no coverage of a partial day", sum.Message)
+	}
 	if !sum.Run.Partial || sum.Run.Limit != 2 || sum.Run.Methodologies["v1"].Attempted != 2 {
 		t.Errorf("run = %+v, want partial, 2 attempted", sum.Run)
 	}
@@ -395,6 +454,19 @@ func TestDegradedRunIsReadAgainWhereItFailed(t *testing.T) {
 	if c := sum.Run.Methodologies["v1"]; sum.Run.Degraded || c.Coverage != 10000 || c.Active != 10 {
 		t.Errorf("the completed day = %+v", c)
 	}
+	if o := s.row("com.example/n000"); o.Since != "2026-11-01" || o.Head.LastObserved != "" {
+		t.Errorf("row = %+v, want answered since 11-01, as if the degraded run had not been", o)
+	}
+	if o := s.row("com.example/n003"); o.Since != "2026-11-02" {
+		t.Errorf("row = %+v, want http_5xx since 11-02", o)
+	}
+	for _, run := range []string{"2026-11-02", "2026-11-02.2"} {
+		for _, e := range s.events(run, "com.example/n000") {
+			if e.Kind != record.ClassChanged || !e.Degraded {
+				t.Errorf("event of %s = %+v, want both halves of the transition marked", run, e)
+			}
+		}
+	}
 }
 
 func TestNothingAttempted(t *testing.T) {
@@ -403,8 +475,8 @@ func TestNothingAttempted(t *testing.T) {
 	if _, err := s.record(day{day: "2026-11-01"}); !errors.Is(err, ErrNothingAttempted) {
 		t.Errorf("recording a run without a probe = %v, want ErrNothingAttempted", err)
 	}
-	if len(s.fs) != 0 {
-		t.Errorf("it left %d files", len(s.fs))
+	if len(s.put) != 0 {
+		t.Errorf("it wrote %d files before it knew", len(s.put))
 	}
 }
 
@@ -461,8 +533,11 @@ func TestRunRecordsAreChained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := second.Run.Previous; want == "" || string(want) != "sha256:"+want.Hex() || len(raw) == 0 {
-		t.Errorf("previous = %q", want)
+	if got, want := second.Run.Previous, canon.Sum(raw); got != want {
+		t.Errorf("previous = %s, want %s", got, want)
+	}
+	if got := second.Run.Finished.Format(time.RFC3339); got != "2026-11-02T03:15:00Z" {
+		t.Errorf("finished = %s, want the end of the last answer", got)
 	}
 	if !strings.HasPrefix(second.Message, "observe 2026-11-02: 1 answered, 0 changed, coverage 100.0 %\n\n") {
 		t.Errorf("message = %q", second.Message)
@@ -474,22 +549,122 @@ func TestRunRecordsAreChained(t *testing.T) {
 	}
 }
 
-// A body that was removed on request stops no later day: the drift from its
-// contract is recorded, without what changed.
+// A body that can't be read, such as one removed on request, stops no later day:
+// the drift from its contract is recorded, without what changed, and said.
 func TestDriftFromARemovedBody(t *testing.T) {
 	s := newSim(t, x)
 	s.must(day{day: "2026-11-01", got: map[string]record.Result{x: tools(tool("a", "A"))}})
 	gone := s.row(x).Head.Artifacts[0]
 	delete(s.fs, archive.BodyPath("v1", x, ""))
-	d := day{day: "2026-11-02", got: map[string]record.Result{x: tools(tool("a", "B"))}}
-	if _, err := s.record(d); err == nil {
-		t.Error("a body that is missing without a tombstone was passed over")
-	}
-	s.fs[archive.TombstonesPath] = &fstest.MapFile{Data: record.Line(record.Tombstone{Day: "2026-11-02", Reason: "asked for", SHA256: gone})}
-	s.must(d)
+	s.must(day{day: "2026-11-02", got: map[string]record.Result{x: tools(tool("a", "B"))}})
 	events := s.events("2026-11-02", x)
 	if len(events) != 1 || events[0].Kind != record.Drift || events[0].Changes != nil || events[0].Classes != nil || events[0].OldArtifacts[0] != gone {
 		t.Errorf("events = %+v, want a drift without changes", events)
+	}
+	if len(s.said) != 1 || !strings.Contains(s.said[0], x) {
+		t.Errorf("it said %q, want one line that names the target", s.said)
+	}
+}
+
+// The files of a head change only with its identity or its order; a body that
+// differs otherwise writes nothing, and the handshake's only with what it says.
+func TestFilesChangeOnlyWithTheHead(t *testing.T) {
+	a := tools(tool("a", "A"))
+	spaced := a
+	spaced.Pages = [][]byte{[]byte(strings.Replace(string(a.Pages[0]), `"id":2`, `"id": 2`, 1))}
+	otherInit := a
+	otherInit.Init = []byte(`{"jsonrpc":"2.0","id":1,"result":{"_meta":{}}}`)
+	released := otherInit
+	released.Server = &record.Server{Capabilities: []string{"tools"}, Name: "s", Version: "2"}
+	body, page, file, init := archive.BodyPath("v1", x, ""), archive.BodyPath("v1", x, "2"), archive.ContractPath("v1", x), archive.BodyPath("v1", x, "init")
+	two := tools(tool("a", "C"))
+	two.Pages = append(two.Pages, []byte(`{"jsonrpc":"2.0","id":3,"result":{"tools":[`+tool("b", "B")+`]}}`))
+	tests := []struct {
+		name string
+		got  record.Result
+		want []string // of the four
+	}{
+		{"first", a, []string{body, file, init}},
+		{"other bytes, same contract", spaced, nil},
+		{"other handshake bytes, same server", otherInit, nil},
+		{"another release of the server", released, []string{init}},
+		{"another contract", tools(tool("a", "B")), []string{body, file, init}}, // the server is the old one again
+		{"two pages", two, []string{body, page, file}},
+		{"one page again", tools(tool("a", "B")), []string{body, file}},
+	}
+	s := newSim(t, x)
+	for i, tt := range tests {
+		d := record.Day(fmt.Sprintf("2026-11-%02d", i+1))
+		s.must(day{day: d, got: map[string]record.Result{x: tt.got}})
+		for _, name := range []string{body, page, file, init} {
+			if got, want := s.put[name], slices.Contains(tt.want, name); got != want {
+				t.Errorf("%s: %s written: %v, want %v", tt.name, name, got, want)
+			}
+		}
+		index, err := s.tree().Index(string(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := slices.DeleteFunc(slices.Clone(tt.want), func(n string) bool { return n == file })
+		if len(index) != len(want) {
+			t.Errorf("%s: the index has %d bodies, want %d", tt.name, len(index), len(want))
+		}
+	}
+	if _, ok := s.fs[page]; ok {
+		t.Error("the page that the head no longer has is still there")
+	}
+}
+
+// Under an equal identity a capture is replaced whole when a member other than
+// its time changes, and kept otherwise.
+func TestCaptureIsReplacedWhole(t *testing.T) {
+	s := newSim(t, x)
+	a := tools(tool("a", "A"))
+	s.must(day{day: "2026-11-01", got: map[string]record.Result{x: a}})
+	first := s.row(x).Head.Capture
+	s.must(day{day: "2026-11-02", got: map[string]record.Result{x: a}})
+	if got := s.row(x).Head.Capture; !cmp.Equal(got, first) {
+		t.Errorf("capture = %+v, want that of the first reading %+v", got, first)
+	}
+	other := *a.Capture
+	other.Protocol.Negotiated = "2025-06-18"
+	a.Capture = &other
+	s.must(day{day: "2026-11-03", got: map[string]record.Result{x: a}})
+	if got := s.row(x).Head; got.Capture.Protocol.Negotiated != "2025-06-18" || record.DayOf(got.Capture.ObservedAt.Time) != "2026-11-03" || got.FirstObserved != "2026-11-01" {
+		t.Errorf("head = %+v, want the new capture whole under the old first day", got)
+	}
+}
+
+// The last reading of a target that a partial day missed lies before that day.
+func TestLastObservedAfterAPartialDay(t *testing.T) {
+	s := newSim(t)
+	for i := range 5 {
+		s.list(fmt.Sprintf("com.example/n%03d", i), fmt.Sprintf("https://h%d.example/", i))
+	}
+	s.must(day{day: "2026-11-01", got: many(5, record.HTTP5xx, 0)})
+	s.must(day{day: "2026-11-02", limit: 1, got: map[string]record.Result{"com.example/n000": tools(tool("a", "A"))}})
+	s.must(day{day: "2026-11-03", got: many(5, record.HTTP5xx, 5)})
+	for name, want := range map[string]record.Day{"com.example/n000": "2026-11-02", "com.example/n001": "2026-11-01"} {
+		if got := s.row(name).Head.LastObserved; got != want {
+			t.Errorf("last_observed of %s = %s, want %s", name, got, want)
+		}
+	}
+}
+
+// An endpoint that moved is told by the run that reads it, be it the day's second.
+func TestEndpointMovedOnADayThatIsCompleted(t *testing.T) {
+	s := newSim(t)
+	for i := range 3 {
+		s.list(fmt.Sprintf("com.example/n%03d", i), fmt.Sprintf("https://h%d.example/", i))
+	}
+	s.must(day{day: "2026-11-01", got: many(3, record.TLS, 0)})
+	s.list("com.example/n002", "https://moved.example/")
+	s.must(day{day: "2026-11-02", limit: 1, got: many(1, record.TLS, 0)})
+	rest := many(3, record.TLS, 0)
+	delete(rest, "com.example/n000")
+	s.must(day{day: "2026-11-02", run: "2026-11-02.2", got: rest, skip: []string{"com.example/n000"}})
+	if got := kinds(s.events("2026-11-02.2", "com.example/n002")); !slices.Equal(got, []record.Kind{record.EndpointMoved}) {
+		t.Errorf("events = %v, want endpoint_moved", got)
 	}
 }
 

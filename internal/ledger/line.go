@@ -2,8 +2,10 @@ package ledger
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpstrata/mcpstrata/internal/archive"
 	"github.com/mcpstrata/mcpstrata/internal/canon"
@@ -20,9 +22,11 @@ type line struct {
 	headers     []record.ObservationHeader // of earlier runs, newest first, back to one that missed nothing
 	before, now map[string]record.Observation
 	targets     map[string]record.PlanTarget
-	done        map[string]bool // attempted on this day, by this run or by one before
-	probed      int             // attempted by this run
-	active      map[string]bool
+	done        map[string]bool     // attempted on this day, by this run or by one before
+	probed      int                 // attempted by this run
+	active      map[string]bool     // reached on one of the 7 days before
+	morning     map[string]standing // before this day; nil unless the run completes it
+	degraded    bool                // the newest run of this day before this one was
 }
 
 func (b *book) openLine(version string) (*line, error) {
@@ -47,91 +51,110 @@ func (b *book) openLine(version string) (*line, error) {
 	return l, l.readEarlier()
 }
 
+// activeWindow is the number of recorded days before this one on which an active
+// target was reached at least once (DESIGN.md 5.3). A degraded day is none of
+// them: it says nothing about who is active, and a long outage would else end
+// with nobody left to miss.
+const activeWindow = 7
+
+// A standing is what a target's row said after a run, as far as reaching it goes.
+type standing struct {
+	class   record.ErrorClass
+	retired bool
+}
+
 // readEarlier learns from the dated files which targets the day's earlier runs
-// attempted, and which are active.
+// attempted, and which are active: it goes back run by run, undoing what each
+// run's events say it changed.
 func (l *line) readEarlier() error {
-	l.baseline = true
-	reached := map[string]bool{}
-	morning := map[string]record.ErrorClass{} // class before this day, of targets whose class changed on it
-	window := 0
-	for _, run := range slices.Backward(l.b.runs) {
-		head, rows, ok, err := l.b.in.Tree.Observations(run, l.methodology.Version)
+	l.baseline, l.active = true, map[string]bool{}
+	stood := make(map[string]standing, len(l.before))
+	for name, o := range l.before {
+		stood[name] = standing{o.ErrorClass, o.Retired != ""}
+	}
+	day := l.b.in.Plan.Day
+	for window := 0; len(l.headers) < len(l.b.runs); {
+		run := l.b.runs[len(l.b.runs)-1-len(l.headers)]
+		head, _, ok, err := l.b.in.Tree.Observations(run, l.methodology.Version)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			continue
+			break // the methodology was not yet read with
+		}
+		switch last := len(l.headers) == 0 || l.headers[len(l.headers)-1].Day != head.Day; {
+		case head.Day == l.b.in.Plan.Day:
+			l.readThisDay(head)
+		default:
+			l.baseline = false
+			if day == l.b.in.Plan.Day && len(l.headers) > 0 {
+				l.morning = maps.Clone(stood)
+			}
+			day = head.Day
+			if last && !head.Degraded {
+				window++
+				l.readReached(head, stood)
+			}
 		}
 		l.headers = append(l.headers, head)
-		if head.Day == l.b.in.Plan.Day {
-			for name, t := range l.targets {
-				if t.Endpoint != "" && !missed(head.Missed, name) {
-					l.done[name] = true
-				}
-			}
-			if err := l.classesBefore(run, func(name string, c record.ErrorClass) { morning[name] = c }); err != nil {
-				return err
-			}
-			continue // the runs before this day decide who is active
-		}
-		l.baseline = false
 		if window == activeWindow && head.Missed == nil {
-			break
+			break // lastRead needs no older header
 		}
 		if window < activeWindow {
-			if err := l.readReached(run, rows, window, reached); err != nil {
+			if err := l.undo(run, stood); err != nil {
 				return err
 			}
-			window++
 		}
 	}
-	for name, o := range l.before {
-		class, changed := morning[name]
-		if !changed {
-			class = o.ErrorClass
-		}
-		if class.Reached() && (changed || o.Since != l.b.in.Plan.Day) {
-			reached[name] = true
-		}
+	if l.baseline && len(l.headers) > 0 {
+		l.morning = map[string]standing{}
 	}
-	l.active = reached
 	return nil
 }
 
-// activeWindow is the number of runs before this one in which an active target
-// was reached at least once (DESIGN.md 5.3).
-const activeWindow = 7
-
-// readReached adds the targets that a run of the window reached, and, but for
-// the oldest, those that a class event says had been reached just before.
-func (l *line) readReached(run string, rows []record.Observation, window int, reached map[string]bool) error {
-	for _, o := range rows {
-		if o.ErrorClass.Reached() {
-			reached[o.Name] = true
+// readThisDay learns from an earlier run of this day what it attempted.
+func (l *line) readThisDay(head record.ObservationHeader) {
+	l.degraded = l.degraded || len(l.headers) == 0 && head.Degraded
+	for name, t := range l.targets {
+		if t.Endpoint != "" && !missed(head.Missed, name) {
+			l.done[name] = true
 		}
 	}
-	if window == activeWindow-1 {
-		return nil
-	}
-	return l.classesBefore(run, func(name string, c record.ErrorClass) {
-		if c.Reached() {
-			reached[name] = true
-		}
-	})
 }
 
-// classesBefore calls f with the class that each target had before a run that
-// changed it.
-func (l *line) classesBefore(run string, f func(name string, c record.ErrorClass)) error {
+// readReached marks as active what a day, by its last run, reached.
+func (l *line) readReached(head record.ObservationHeader, stood map[string]standing) {
+	for name, s := range stood {
+		if s.class.Reached() && !s.retired && !missed(head.Missed, name) {
+			l.active[name] = true
+		}
+	}
+}
+
+// undo turns what stood after a run into what stood before it.
+func (l *line) undo(run string, stood map[string]standing) error {
 	events, err := l.b.in.Tree.Events(run)
 	if err != nil {
 		return err
 	}
 	for _, e := range events {
-		var from record.ErrorClass
-		if e.Kind == record.ClassChanged && e.Methodology == l.methodology.Version && from.UnmarshalJSON(e.From) == nil {
-			f(e.Name, from)
+		s := stood[e.Name]
+		switch {
+		case e.Kind == record.Appeared:
+			delete(stood, e.Name)
+			continue
+		case e.Kind == record.Returned:
+			s.retired = true
+		case e.Kind == record.Retired:
+			s.retired = false
+		case e.Kind == record.ClassChanged && e.Methodology == l.methodology.Version:
+			if err := s.class.UnmarshalJSON(e.From); err != nil {
+				return fmt.Errorf("reading the events of %s: %s: %w", run, e.Name, err)
+			}
+		default:
+			continue
 		}
+		stood[e.Name] = s
 	}
 	return nil
 }
@@ -160,6 +183,9 @@ func (l *line) take(r record.Result) error {
 		return fmt.Errorf("there are two results of %s", r.Name)
 	}
 	times[r.Name] = record.Result{Observed: r.Observed, InitMS: r.InitMS, ListMS: r.ListMS}
+	if end := r.Observed.Add(time.Duration(max(r.InitMS, 0)+max(r.ListMS, 0)) * time.Millisecond); end.After(l.b.finished) {
+		l.b.finished = end
+	}
 	l.probed++
 	l.done[r.Name] = true
 	o := l.carry(t)
@@ -194,6 +220,9 @@ func (l *line) setClass(o *record.Observation, out record.Outcome) {
 	if had && old.ErrorClass != out.Class {
 		l.emit(o.Name, record.ClassChanged, func(e *record.Event) {
 			e.From, e.To = record.Value(old.ErrorClass), record.Value(out.Class)
+			// Back to the class of the morning: the other half of a transition
+			// that a degraded run saw.
+			e.Degraded = l.degraded && l.asInTheMorning(o.Name, out.Class)
 		})
 	}
 	if !had || old.ErrorClass != out.Class || old.Retired != "" {
@@ -201,6 +230,12 @@ func (l *line) setClass(o *record.Observation, out record.Outcome) {
 	}
 	o.ErrorClass, o.ErrorDetail, o.Step, o.HTTPStatus = out.Class, out.Detail, out.Step, out.HTTPStatus
 	o.Retired = ""
+}
+
+// asInTheMorning reports whether a target had that class before this day.
+func (l *line) asInTheMorning(name string, class record.ErrorClass) bool {
+	s, ok := l.morning[name]
+	return ok && !s.retired && s.class == class
 }
 
 // emit adds a probe event, except on the day that is the baseline.
@@ -291,15 +326,12 @@ func (l *line) again(o *record.Observation, old, head *record.Head) *record.Head
 	if !kept.Capture.Same(head.Capture) {
 		kept.Capture = head.Capture
 	}
-	if kept.Tools == 0 && slices.Contains(l.before[o.Name].Flags, record.FlagAllToolsGone) {
-		o.Flags = mergeFlags(o.Flags, []record.Flag{record.FlagAllToolsGone})
-	}
 	return &kept
 }
 
 // drift enters a contract that is not the head's.
 func (l *line) drift(o *record.Observation, old, head *record.Head, r record.Result) error {
-	d, err := l.compare(o.Name, old, r)
+	d, err := l.compare(o.Name, r)
 	if err != nil {
 		return err
 	}
@@ -320,29 +352,22 @@ func (l *line) drift(o *record.Observation, old, head *record.Head, r record.Res
 	return nil
 }
 
-// compare returns what differs between the head's contract and the new one, and
-// nothing where a body of the head was removed on request.
-func (l *line) compare(name string, old *record.Head, r record.Result) (d drift.Diff, err error) {
-	removed, err := l.b.in.Tree.Tombstones()
-	if err != nil {
-		return d, err
-	}
-	for _, a := range old.Artifacts {
-		if removed[a] {
-			return d, nil
-		}
-	}
-	bodies, err := l.b.in.Tree.HeadBodies(l.methodology.Version, l.before[name])
-	if err != nil {
-		return d, err
-	}
-	was, err := contract.Read(bodies)
-	if err != nil {
-		return d, fmt.Errorf("reading the contract before: %w", err)
-	}
+// compare returns what differs between the head's contract and the new one. An
+// old contract that can't be read, because a body was removed on request or for
+// another reason, leaves that unknown: it must not stop the record.
+func (l *line) compare(name string, r record.Result) (d drift.Diff, err error) {
 	is, err := contract.Read(r.Pages)
 	if err != nil {
 		return d, fmt.Errorf("reading the new contract: %w", err)
+	}
+	var was *contract.Contract
+	bodies, err := l.b.in.Tree.HeadBodies(l.methodology.Version, l.before[name])
+	if err == nil {
+		was, err = contract.Read(bodies)
+	}
+	if err != nil {
+		l.b.in.Log(fmt.Sprintf("%s: what changed in it is unknown: %v", name, err))
+		return d, nil
 	}
 	return drift.Compare(was, is), nil
 }

@@ -21,6 +21,7 @@ type Population struct {
 	Returned []string             // names of Added that had been retired
 	Retired  int                  // names retired in all
 	First    bool                 // there was no roster before
+	before   archive.RegistryRows // of the tree
 }
 
 // Names returns each readable name once, in order.
@@ -86,7 +87,7 @@ func Populate(tree *archive.Tree, head record.ListingHeader, listed []record.Lis
 	if err != nil {
 		return nil, err
 	}
-	p := &Population{Order: order, Rows: before, First: order == nil}
+	p := &Population{Order: order, Rows: before, First: order == nil, before: before}
 	if !head.Kept {
 		p.join(order, before, head, listed)
 	}
@@ -207,11 +208,7 @@ func (b *book) putRoster(endpoints int) error {
 	if b.in.Listing.Kept {
 		return nil
 	}
-	old, err := b.in.Tree.Rows()
-	if err != nil {
-		return err
-	}
-	was, is := archive.EncodeRows(old), archive.EncodeRows(b.pop.Rows)
+	was, is := archive.EncodeRows(b.pop.before), archive.EncodeRows(b.pop.Rows)
 	for i, x := range archive.Shards {
 		if string(was[i]) != string(is[i]) {
 			if err := b.in.Put(archive.RowsPath(x), is[i]); err != nil {
@@ -219,7 +216,10 @@ func (b *book) putRoster(endpoints int) error {
 			}
 		}
 	}
-	order := []byte(strings.Join(b.pop.Order, "\n") + "\n")
+	var order []byte
+	for _, n := range b.pop.Order {
+		order = append(append(order, n...), '\n')
+	}
 	was0, err := b.in.Tree.ReadFile(archive.OrderPath)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", archive.OrderPath, err)

@@ -23,6 +23,8 @@ type sim struct {
 	fs     fstest.MapFS
 	listed map[string]string // name to endpoint; "" has no remote
 	order  []string          // of the listing
+	put    map[string]bool   // paths written by the newest run
+	said   []string          // by the newest run
 }
 
 func newSim(t *testing.T, names ...string) *sim {
@@ -123,8 +125,8 @@ func (s *sim) record(d day) (*Summary, error) {
 		s.t.Fatal(err)
 	}
 	in := Input{
-		Tree: s.tree(), Finished: at.Add(time.Hour), BlobID: func(b []byte) string { return canon.Sum(b).Hex()[:40] },
-		Plan: record.PlanHeader{Run: d.run, Day: d.day, Methodologies: []string{"v1"}, Limit: d.limit, ProberVersion: "0"},
+		Tree: s.tree(), Log: func(line string) { s.said = append(s.said, line) }, BlobID: func(b []byte) string { return canon.Sum(b).Hex()[:40] },
+		Plan: record.PlanHeader{Run: d.run, Day: d.day, Methodologies: []string{"v1"}, Limit: d.limit, ProberVersion: "0", Planned: record.At(at)},
 	}
 	in.Listing = record.ListingHeader{Complete: !d.incomplete, Kept: d.run != string(d.day)}
 	for _, n := range s.order {
@@ -163,11 +165,13 @@ func (s *sim) record(d day) (*Summary, error) {
 		return nil
 	}
 	puts := fstest.MapFS{}
+	s.put, s.said = map[string]bool{}, nil
 	in.Put = func(name string, b []byte) error {
 		if _, twice := puts[name]; twice {
 			s.t.Errorf("%s is written twice", name)
 		}
 		puts[name] = &fstest.MapFile{Data: b}
+		s.put[name] = true
 		return nil
 	}
 	var removed []string

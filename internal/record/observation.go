@@ -52,7 +52,8 @@ type ObservationHeader struct {
 	Attempted     int            `json:"attempted"` // targets that this run probed
 	Baseline      bool           `json:"baseline,omitempty"`
 	Day           Day            `json:"day"`
-	Folded        canon.Digest   `json:"folded"` // SHA-256 of the 16 shards of current/ after this file, concatenated
+	Degraded      bool           `json:"degraded,omitempty"` // as the run record says: no availability transition is read from these rows
+	Folded        canon.Digest   `json:"folded"`             // SHA-256 of the 16 shards of current/ after this file, concatenated
 	Methodology   string         `json:"methodology_version"`
 	Missed        *Missed        `json:"missed,omitempty"`
 	ProberVersion string         `json:"prober_version"`

@@ -18,7 +18,7 @@ type PlanHeader struct {
 	Seed          int64        `json:"seed"`
 	Targets       int          `json:"targets"` // lines that follow
 	TimeoutMS     int64        `json:"timeout_ms"`
-	Vantage       string       `json:"vantage"`
+	Vantage       string       `json:"vantage,omitempty"`
 }
 
 // A PlanTarget is one line of a plan, in roster order.
@@ -75,7 +75,7 @@ type ShardHeader struct {
 	Run     string       `json:"run"`
 	Shard   int          `json:"shard"` // from 1
 	Of      int          `json:"shards"`
-	Vantage string       `json:"vantage"`
+	Vantage string       `json:"vantage,omitempty"`
 }
 
 // A Result is one line of a shard file: one probe of one target under one

@@ -184,6 +184,8 @@ func TestRowName(t *testing.T) {
 		{`{"server":{"name":"x","name":"y"}}`, ""},
 		{`{"server":{"name":"\ud800"}}`, ""},
 		{`{"name":"com.example/x"}`, ""},
+		{`{"server":{"name":"com.example/x"},"_meta":{"io.modelcontextprotocol.registry/official":{"status":"deleted"}}}`, ""},
+		{`{"server":{"name":"com.example/x"},"_meta":{"io.modelcontextprotocol.registry/official":{"status":"deprecated"}}}`, "com.example/x"},
 		{`{"server":{"name":3}}`, ""},
 		{`{"server":{"name":"a\nb"}}`, ""},
 		{`{"server":{"name":"` + strings.Repeat("n", MaxName+1) + `"}}`, ""},

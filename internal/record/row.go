@@ -15,10 +15,14 @@ import (
 // one; the registry's own bound is 200 characters.
 const MaxName = 500
 
+// ErrDeleted is what [RowName] says of a version that the registry marks as
+// deleted: its row names nobody.
+var ErrDeleted = errors.New("status: deleted")
+
 // RowName returns the server name in a registry row: the identity of a target.
 // The error says why a row has none that could be one, which must be a string,
 // not empty, of at most [MaxName] bytes, without control or replacement
-// characters. What else is wrong with a row does not lose its name.
+// characters; it is [ErrDeleted] for a version that was deleted. What else is wrong with a row does not lose its name.
 func RowName(row []byte) (string, error) {
 	m, err := Members(row)
 	if err != nil {
@@ -39,8 +43,20 @@ func RowName(row []byte) (string, error) {
 		return "", fmt.Errorf("name: longer than %d bytes", MaxName)
 	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }):
 		return "", errors.New("name: control or replacement characters")
+	case deleted(m["_meta"]):
+		return "", ErrDeleted
 	}
 	return name, nil
+}
+
+// deleted reports whether a row's _meta says that the version was deleted.
+func deleted(meta json.RawMessage) bool {
+	m, err := Members(meta)
+	if err != nil {
+		return false
+	}
+	official, err := Members(m["io.modelcontextprotocol.registry/official"])
+	return err == nil && string(official["status"]) == `"deleted"`
 }
 
 // Members returns the members of a JSON object by their exact names, which

@@ -21,13 +21,13 @@ type Run struct {
 	Run            string                  `json:"run"`  // the day, or the day and .2, .3 … for a run that completes it
 	Seed           int64                   `json:"seed"` // of the shuffle; below 2^53
 	TimeoutMS      int64                   `json:"timeout_ms"`
-	Vantage        string                  `json:"vantage"` // where the reader stood, such as github-actions
+	Vantage        string                  `json:"vantage,omitempty"` // where the reader stood, such as github-actions
 }
 
 // Coverage is what a day got under one methodology. A run that completes a day
 // counts the whole day.
 type Coverage struct {
-	Active    int            `json:"active"`    // endpoint declared, not retired, not opted out, reached in one of the 7 runs before
+	Active    int            `json:"active"`    // attempted, and reached on one of the last 7 days recorded before, degraded ones not counted (first day: all attempted)
 	Answered  int            `json:"answered"`  // success
 	Attempted int            `json:"attempted"` // probed
 	Classes   map[string]int `json:"classes"`   // targets per class label; the sum is targets less those never attempted
@@ -40,7 +40,12 @@ type Coverage struct {
 
 // Degraded reports whether fewer than 90 % of the active targets reached their
 // server (methodology v1, "Cadence").
-func (c Coverage) Degraded() bool { return 10*c.Reached < 9*c.Active }
+// A day without active targets is degraded if it reached none of those that it
+// attempted.
+func (c Coverage) Degraded() bool {
+	lost := c.Classes[Timeout.Label()] + c.Classes[TLS.Label()]
+	return 10*c.Reached < 9*c.Active || c.Active == 0 && c.Attempted > 0 && lost >= c.Attempted
+}
 
 // BasisPoints returns reached/active in basis points, rounded down, and 10000
 // when no target is active.

@@ -78,10 +78,11 @@ func (c *Client) ask(ctx context.Context, source string, a *record.Asked) ([]rec
 	var rows []record.ListingRow
 	unclear := p.cursor != "" || p.odd != ""
 	for _, r := range p.rows {
-		switch {
+		switch _, err := record.RowName([]byte(r.Bytes)); {
+		case errors.Is(err, record.ErrDeleted):
 		case r.Name != a.Name:
 			unclear = true
-		case !deleted(r.Bytes):
+		default:
 			r.Asked = true
 			rows = append(rows, r)
 		}
@@ -94,19 +95,4 @@ func (c *Client) ask(ctx context.Context, source string, a *record.Asked) ([]rec
 // could be read as something else there.
 func escape(name string) string {
 	return strings.ReplaceAll(url.QueryEscape(name), "+", "%20")
-}
-
-// deleted reports whether the registry marks the row as deleted.
-func deleted(row string) bool {
-	m, err := record.Members([]byte(row))
-	if err != nil {
-		return false
-	}
-	if m, err = record.Members(m["_meta"]); err != nil {
-		return false
-	}
-	if m, err = record.Members(m["io.modelcontextprotocol.registry/official"]); err != nil {
-		return false
-	}
-	return string(m["status"]) == `"deleted"`
 }

@@ -100,6 +100,33 @@ func ReadShard(r io.ReadSeeker, yield func(record.Result) error) (header record.
 	return header, complete && err == nil, err
 }
 
+// CheckShard reads a shard file without its results: its header, and whether it
+// is complete. The header of a file that is not is not to be relied on.
+func CheckShard(r io.ReadSeeker) (header record.ShardHeader, complete bool, err error) {
+	start, err := r.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return header, false, fmt.Errorf("reading shard: %w", err)
+	}
+	_, complete, err = checkShard(r)
+	if err == nil {
+		_, err = r.Seek(start, io.SeekStart)
+	}
+	if err != nil {
+		return header, false, fmt.Errorf("reading shard: %w", err)
+	}
+	if !complete {
+		return header, false, nil
+	}
+	line, err := newLines(r, maxShardLine).next()
+	if err == nil {
+		err = decodeExact(line, &header)
+	}
+	if err != nil {
+		return header, false, fmt.Errorf("reading shard: line 1: %w", err)
+	}
+	return header, true, nil
+}
+
 // checkShard reads a shard file to its end and reports whether the last line is
 // the footer of all before it. It returns how many lines lie between the first
 // and the last.
