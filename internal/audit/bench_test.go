@@ -51,7 +51,7 @@ func reading(b *testing.B, name string, day, version int) record.Result {
 func write(b *testing.B, data string, day, targets int) {
 	at := time.Date(2026, 1, 1+day, 3, 15, 0, 0, time.UTC)
 	in := ledger.Input{
-		Tree: archive.Open(os.DirFS(data)), Finished: at.Add(time.Hour), BlobID: gitrepo.BlobID,
+		Tree: archive.Open(os.DirFS(data)), Log: func(string) {}, BlobID: gitrepo.BlobID,
 		Plan: record.PlanHeader{Run: string(record.DayOf(at)), Day: record.DayOf(at), Methodologies: []string{"v1"}, Planned: record.At(at), TimeoutMS: 20000, ProberVersion: "0", Roster: record.RosterDigest(nil)},
 	}
 	in.Listing = record.ListingHeader{Complete: true, Started: record.At(at), Finished: record.At(at)}

@@ -13,7 +13,11 @@ import (
 
 // changeFault says why a row does not follow from the row before, which is nil
 // for a target's first one.
-func (a *auditor) changeFault(r *run, old *record.Observation, o record.Observation) string {
+func (a *auditor) changeFault(r *run, e *entry, o record.Observation) string {
+	var old *record.Observation
+	if e != nil {
+		old = &e.row
+	}
 	if o.Retired == r.day && (old == nil || old.Retired == "") {
 		if ro := a.roster.byRun[r.id]; ro != nil && !contains(ro.Removed, o.Name) {
 			return "it is retired, and the roster does not remove it"
@@ -32,9 +36,12 @@ func (a *auditor) changeFault(r *run, old *record.Observation, o record.Observat
 		return retireFault(*old, o)
 	}
 	moved := old.ErrorClass != o.ErrorClass || old.Retired != ""
+	back := e.asInTheMorning(o.ErrorClass) && o.Since == e.morning.Since // what an earlier run of the day had interrupted
 	switch {
-	case moved && o.Since != r.day:
+	case moved && o.Since != r.day && !back:
 		return fmt.Sprintf("its class is another one, and since is %s", o.Since)
+	case moved && o.Since == r.day && e.asInTheMorning(o.ErrorClass):
+		return fmt.Sprintf("its class is that before this day, and since was %s", e.morning.Since)
 	case !moved && o.Since != old.Since:
 		return fmt.Sprintf("its class is the same, and since was %s", old.Since)
 	case o.ErrorClass != record.Success && !bytes.Equal(record.Value(o.Server), record.Value(old.Server)):
@@ -107,8 +114,9 @@ func (b *eventBook) take(old *record.Observation, e *entry, o record.Observation
 		return
 	}
 	if old != nil && old.ErrorClass != o.ErrorClass {
-		b.add(o.Name, record.ClassChanged, func(e *record.Event) {
-			e.From, e.To = record.Value(old.ErrorClass), record.Value(o.ErrorClass)
+		b.add(o.Name, record.ClassChanged, func(ev *record.Event) {
+			ev.From, ev.To = record.Value(old.ErrorClass), record.Value(o.ErrorClass)
+			ev.Degraded = b.o.interrupted && e.asInTheMorning(o.ErrorClass)
 		})
 	}
 	if o.Head == nil {
@@ -132,14 +140,9 @@ func (b *eventBook) take(old *record.Observation, e *entry, o record.Observation
 	}
 }
 
-// moved adds the event of an endpoint that moved. A run that completes its day
-// keeps the roster of the first one, and may leave the event to it.
+// moved adds the event of an endpoint that moved, except to the first run.
 func (b *eventBook) moved(from string, o record.Observation) {
-	switch {
-	case b.r == b.a.runs[0]:
-	case !b.r.first():
-		b.maybe[o.Name+" "+string(record.EndpointMoved)] = true
-	default:
+	if b.r != b.a.runs[0] {
 		b.want = append(b.want, record.Event{
 			Day: b.r.day, Kind: record.EndpointMoved, Name: o.Name, From: endpointValue(from), To: endpointValue(o.Endpoint),
 		})
@@ -180,7 +183,7 @@ func (b *eventBook) compare() {
 	}
 	sure := b.r.trusted && !b.a.faulty(b.r.path) // that the day is degraded, or not
 	for i := range b.want {
-		b.want[i].Degraded = sure && b.r.rec.Degraded && b.want[i].Methodology != ""
+		b.want[i].Degraded = sure && (b.want[i].Degraded || b.r.rec.Degraded && b.want[i].Methodology != "")
 	}
 	slices.SortFunc(b.want, compareEvents)
 	written := slices.DeleteFunc(slices.Clone(b.r.events), func(e record.Event) bool {

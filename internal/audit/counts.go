@@ -8,8 +8,8 @@ import (
 	"github.com/mcpstrata/mcpstrata/internal/record"
 )
 
-// activeWindow is the number of runs in which an active target was reached at
-// least once before (DESIGN.md 5.3).
+// activeWindow is the number of days before, degraded ones not counted, on which
+// an active target was reached at least once (DESIGN.md 5.3).
 const activeWindow = 7
 
 // unchanged counts, per class, the targets without a dated row.
@@ -69,7 +69,6 @@ func missedSet(m *record.Missed) (missed func(record.Observation) bool, misfit s
 // only.
 func (a *auditor) checkCounts(o *observation, r *run, head record.ObservationHeader, missed func(record.Observation) bool, baseline bool, name string) {
 	c := record.Coverage{Classes: map[string]int{}, Details: map[string]int{}}
-	dayStart := slices.Index(o.runs, string(r.day)) // number of runs before this day
 	for _, e := range o.rows {
 		switch {
 		case head.Missed != nil && head.Missed.Only == nil && missed(e.row):
@@ -84,7 +83,7 @@ func (a *auditor) checkCounts(o *observation, r *run, head record.ObservationHea
 				continue
 			}
 			c.Attempted++
-			if baseline || e.before > 0 && e.before > dayStart-activeWindow {
+			if baseline || e.before > 0 && e.before > o.days-activeWindow {
 				c.Active++
 				if e.row.ErrorClass.Reached() {
 					c.Reached++

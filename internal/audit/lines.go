@@ -15,22 +15,26 @@ import (
 // An observation is one methodology's line of observation, as it is re-derived
 // from the dated files run by run.
 type observation struct {
-	version string
-	rows    map[string]*entry
-	shards  [16][]*entry // sorted by name
-	known   bool         // every dated file so far could be followed
-	runs    []string     // days of the runs so far
-	adopted int          // shards of current/ that stand in for a fold that is not known
-	newest  string       // path of the newest dated file
-	missed  func(record.Observation) bool
+	version     string
+	rows        map[string]*entry
+	shards      [16][]*entry // sorted by name
+	known       bool         // every dated file so far could be followed
+	runs        []string     // days of the runs so far
+	days        int          // days before this one that were not degraded at their end
+	degraded    bool         // the newest run was degraded
+	interrupted bool         // so was the run of this day before this one
+	adopted     int          // shards of current/ that stand in for a fold that is not known
+	newest      string       // path of the newest dated file
+	missed      func(record.Observation) bool
 }
 
 // An entry is what is known of one target.
 type entry struct {
 	row     record.Observation
 	line    []byte
-	reached int // number of the last run after which its class was one that reaches; from 1
-	before  int // reached, as it was before the day
+	reached bool                // by the newest run that attempted it, which was the newest of all
+	before  int                 // the newest day, of those counted, that reached it; from 1
+	morning *record.Observation // its row before this day
 	read    record.Day
 	lives   map[canon.Digest]record.Day // first day of the newest life of each contract
 }
@@ -146,6 +150,26 @@ func (a *auditor) replay(o *observation, r *run) error {
 	return nil
 }
 
+// newDay closes the day before. One that was degraded at its end says nothing of
+// who is active.
+func (o *observation) newDay() {
+	if len(o.runs) > 0 && !o.degraded {
+		o.days++
+	}
+	for _, e := range o.rows {
+		if e.reached && !o.degraded {
+			e.before = o.days
+		}
+		row := e.row
+		e.morning = &row
+	}
+}
+
+// asInTheMorning reports whether the target had that class before this day.
+func (e *entry) asInTheMorning(class record.ErrorClass) bool {
+	return e != nil && e.morning != nil && e.morning.Retired == "" && e.morning.ErrorClass == class
+}
+
 // A datedRow is a row and the line that it was read from.
 type datedRow struct {
 	row  record.Observation
@@ -174,10 +198,9 @@ func (a *auditor) follow(o *observation, r *run, name string, head record.Observ
 	sameDay := len(o.runs) > 0 && o.runs[len(o.runs)-1] == string(r.day)
 	baseline := len(o.runs) == 0 || o.runs[0] == string(r.day)
 	if !sameDay {
-		for _, e := range o.rows {
-			e.before = e.reached
-		}
+		o.newDay()
 	}
+	o.interrupted = sameDay && o.degraded
 	o.runs = append(o.runs, string(r.day))
 	shown := a.newEventBook(o, r, baseline)
 	for i, d := range dated {
@@ -189,7 +212,7 @@ func (a *auditor) follow(o *observation, r *run, name string, head record.Observ
 			}
 			old = &e.row
 		}
-		if why := a.changeFault(r, old, d.row); why != "" {
+		if why := a.changeFault(r, e, d.row); why != "" {
 			a.fault(name, "row-change", "line %d, %q: %s", i+2, d.row.Name, why)
 		}
 		shown.take(old, e, d.row)
@@ -210,15 +233,16 @@ func (a *auditor) follow(o *observation, r *run, name string, head record.Observ
 		bad("baseline is %v", head.Baseline)
 	case !equalCounts(head.Unchanged, unchanged):
 		bad("it counts %v unchanged targets, and there are %v", head.Unchanged, unchanged)
+	case r.trusted && head.Degraded != r.rec.Degraded:
+		bad("degraded is %v, and the run record states %v", head.Degraded, r.rec.Degraded)
 	case r.trusted && head.ProberVersion != r.rec.ProberVersion:
 		bad("the prober is %q, and the run record states %q", head.ProberVersion, r.rec.ProberVersion)
 	case head.Folded != o.folded():
 		bad("it states %s for the fold, and that is %s", head.Folded, o.folded())
 	}
+	o.degraded = head.Degraded
 	for _, e := range o.rows {
-		if e.row.ErrorClass.Reached() {
-			e.reached = len(o.runs)
-		}
+		e.reached = e.row.ErrorClass.Reached() && e.row.Retired == "" && !missed(e.row)
 		if !missed(e.row) {
 			e.read = r.day
 		}
