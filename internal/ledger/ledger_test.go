@@ -384,6 +384,12 @@ func TestRetiredAndMissedAreNotActive(t *testing.T) {
 	if c := s.must(day{day: "2026-11-11", got: with()}).Run.Methodologies["v1"]; c.Active != steady+1 {
 		t.Errorf("active = %d the day after, want %d", c.Active, steady+1)
 	}
+	for i := 12; i <= 18; i++ { // x, which stands last in the listing, is missed for 7 days
+		s.must(day{day: record.Day(fmt.Sprintf("2026-11-%02d", i)), got: many(steady, record.TLS, 0), limit: steady})
+	}
+	if c := s.must(day{day: "2026-11-19", got: with()}).Run.Methodologies["v1"]; c.Active != steady {
+		t.Errorf("active = %d after 7 days on which it was missed, want %d", c.Active, steady)
+	}
 }
 
 func TestPartialRunIsCompleted(t *testing.T) {

@@ -91,7 +91,7 @@ func (l *line) readEarlier() error {
 				l.morning = maps.Clone(stood)
 			}
 			day = head.Day
-			if last && !head.Degraded {
+			if last && !head.Degraded && window < activeWindow {
 				window++
 				l.readReached(head, stood)
 			}
