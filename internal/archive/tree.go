@@ -23,9 +23,6 @@ type Tree struct {
 // Open returns the tree whose data folder is fsys.
 func Open(fsys fs.FS) *Tree { return &Tree{fsys} }
 
-// FS returns the data folder that the tree reads.
-func (t *Tree) FS() fs.FS { return t.fsys }
-
 // ReadFile returns a file, and nil without an error where it does not exist.
 func (t *Tree) ReadFile(name string) ([]byte, error) {
 	if t.fsys == nil {

@@ -278,7 +278,7 @@ func listBehaviours() []Behaviour {
 		{"list/deep", tools(named("deep", `,"inputSchema":{"type":"object","x":`+strings.Repeat("[", 480)+strings.Repeat("]", 480)+`}`)), 1, nil, false, record.Outcome{}},
 		{"list/big-numbers", tools(named("numbers", `,"inputSchema":{"type":"object","properties":{"n":{"type":"number","maximum":1e400,"minimum":-0.0,"default":9007199254740993}}}`)), 1, nil, false, record.Outcome{}},
 		{"list/tools-missing", `{}`, 0, nil, false, bad},
-		{"list/tools-null", `{"tools":null}`, 0, nil, false, bad},
+		{"list/tools-null", `{"tools":null}`, 0, flags(record.FlagNotATool), false, record.Outcome{}},
 		{"list/tools-object", `{"tools":{"echo":` + toolA + `}}`, 0, nil, false, bad},
 		{"list/result-array", `[` + toolA + `]`, 0, nil, false, bad},
 	} {

@@ -52,9 +52,6 @@ func (d Day) Time() time.Time {
 	return t
 }
 
-// Year returns the year of d in four digits, the folder that dated files lie in.
-func (d Day) Year() string { return string(d[:4]) }
-
 // A Time is an instant to the second. In JSON it is RFC 3339 in UTC; the zero
 // Time is unknown and is omitted by omitzero.
 type Time struct{ time.Time }
