@@ -171,7 +171,7 @@ func TestWorkflowAudits(t *testing.T) {
 		{"a second writer", "      contents: read\n", "      contents: write\n", "job roster may write contents"},
 		{"a writer of more", "      contents: write # the only job that writes\n", "      contents: write\n      packages: write\n", "job record may write packages"},
 		{"rights all at once", "    permissions: {}\n    strategy", "    permissions: write-all\n    strategy", "permissions are named one by one"},
-		{"no time limit", "    timeout-minutes: 150\n", "", "job probe has no time limit"},
+		{"no time limit", "    timeout-minutes: 160\n", "", "job probe has no time limit"},
 		{"no concurrency", "\nconcurrency:\n", "\nenv:\n", "no concurrency"},
 		{"a dangerous trigger", "  workflow_dispatch:\n", "  pull_request_target:\n", "runs with rights"},
 	}

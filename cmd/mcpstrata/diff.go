@@ -67,8 +67,7 @@ func diffFiles(c *call, words []string) error {
 
 func (c *call) printDiff(d drift.Diff, asJSON bool) error {
 	if asJSON {
-		_, err := c.stdout.Write(record.Line(d))
-		return err
+		return c.json(record.Line(d))
 	}
 	if d.Equal {
 		c.note("the contracts are equal")

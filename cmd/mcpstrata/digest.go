@@ -25,8 +25,7 @@ func digestVerb(_ context.Context, c *call) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	_, err = c.stdout.Write(append(identities(tools), '\n'))
-	return err
+	return c.json(append(identities(tools), '\n'))
 }
 
 // identities returns the identities of a contract as JSON; one that a form

@@ -42,12 +42,11 @@ func logVerb(_ context.Context, c *call) error {
 		if events == nil {
 			events = []record.Event{}
 		}
-		_, err := c.stdout.Write(record.File(struct {
+		return c.json(record.File(struct {
 			Events []record.Event     `json:"events"`
 			First  string             `json:"first_run"`
 			Row    record.Observation `json:"row"`
 		}{events, rows[0].Run, newest}))
-		return err
 	}
 	w := &lines{w: c.stdout}
 	w.printf("%s  %s\n", visible.Line(newest.Name), visible.Line(state(newest)))

@@ -19,6 +19,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -38,27 +39,28 @@ type command struct {
 	name  string
 	args  string // after the flags, for usage
 	short string // completes "mcpstrata <name> ..."
+	waits bool   // for the network: it ends well when it is interrupted
 	run   func(ctx context.Context, c *call) error
 }
 
 // commands lists the verbs in the order in which help shows them.
 func commands() []command {
 	return []command{
-		{"demo", "", "shows everything, offline: simulated days over an embedded registry and servers", demo},
-		{"run", "", "does the daily job: roster, probe, record, commit", runDaily},
-		{"roster", "-out PLAN", "reads the registry and writes the plan of today's run", roster},
-		{"probe", "-plan PLAN -out FILE | URL", "executes a plan, or reads one server", probeVerb},
-		{"record", "-plan PLAN FILE...", "stages the records of a run", recordVerb},
-		{"commit", "", "commits what is staged", commitVerb},
-		{"log", "NAME", "prints the history of one target", logVerb},
-		{"show", "NAME[@DAY]", "prints a target and its tools, as of a day", showVerb},
-		{"diff", "NAME [OLD [NEW]] | -files OLD.json NEW.json", "compares two contracts", diffVerb},
-		{"artifact", "DIGEST", "prints a recorded body, verbatim", artifactVerb},
-		{"observations", "DAY", "prints the row of every target on a day", observationsVerb},
-		{"canon", "[FILE]", "prints the canonical bytes of a JSON document", canonVerb},
-		{"digest", "[FILE]", "prints the identities of a tools/list result", digestVerb},
-		{"verify", "", "checks the data folder by every rule", verifyVerb},
-		{"version", "", "prints the version", versionVerb},
+		{"demo", "", "shows everything, offline: simulated days over an embedded registry and servers", true, demo},
+		{"run", "", "does the daily job: roster, probe, record, commit", true, runDaily},
+		{"roster", "-out PLAN", "reads the registry and writes the plan of today's run", true, roster},
+		{"probe", "-plan PLAN -out FILE | URL", "executes a plan, or reads one server", true, probeVerb},
+		{"record", "-plan PLAN FILE...", "stages the records of a run", true, recordVerb},
+		{"commit", "", "commits what is staged", true, commitVerb},
+		{"log", "NAME", "prints the history of one target", false, logVerb},
+		{"show", "NAME[@DAY]", "prints a target and its tools, as of a day", false, showVerb},
+		{"diff", "NAME [OLD [NEW]] | -files OLD.json NEW.json", "compares two contracts", false, diffVerb},
+		{"artifact", "DIGEST", "prints a recorded body, verbatim", false, artifactVerb},
+		{"observations", "DAY", "prints the row of every target on a day", false, observationsVerb},
+		{"canon", "[FILE]", "prints the canonical bytes of a JSON document", false, canonVerb},
+		{"digest", "[FILE]", "prints the identities of a tools/list result", false, digestVerb},
+		{"verify", "", "checks the data folder by every rule", false, verifyVerb},
+		{"version", "", "prints the version", false, versionVerb},
 	}
 }
 
@@ -109,6 +111,13 @@ func (c *call) note(line string) {
 	fmt.Fprintf(c.stderr, "mcpstrata: %s: %s\n", c.verb, visible.Line(line))
 }
 
+// json prints JSON. Recorded text stays what it is, but characters that a
+// terminal obeys or hides are written as escapes, which mean the same.
+func (c *call) json(b []byte) error {
+	_, err := c.stdout.Write(visible.JSON(b))
+	return err
+}
+
 // A usageError says how a verb was called wrongly.
 type usageError struct{ what string }
 
@@ -118,10 +127,14 @@ func (e usageError) Error() string { return e.what }
 var errFound = errors.New("found")
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	status := main1(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, nil)
-	stop()
-	os.Exit(status)
+	ctx := context.Background()
+	waits := func(c command) bool { return len(os.Args) > 1 && c.name == os.Args[1] && c.waits }
+	if slices.ContainsFunc(commands(), waits) {
+		var stop func()
+		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		context.AfterFunc(ctx, stop) // a second signal kills
+	}
+	os.Exit(main1(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, nil))
 }
 
 // main1 runs one verb and returns the exit status.

@@ -55,7 +55,7 @@ func observationsVerb(_ context.Context, c *call) error {
 	w := &lines{w: c.stdout}
 	for _, o := range rows {
 		if v.json {
-			w.printf("%s", record.Line(o))
+			w.printf("%s", visible.JSON(record.Line(o)))
 			continue
 		}
 		identity, tools := "-", "-"

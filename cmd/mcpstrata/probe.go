@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -56,6 +57,9 @@ func probeVerb(ctx context.Context, c *call) error {
 	if *out == "" {
 		return usageError{"-out is missing"}
 	}
+	if filepath.Clean(*out) == filepath.Clean(*plan) {
+		return usageError{"-out is the plan"}
+	}
 	meter := progress.New(c.stderr, "mcpstrata: probe: probed", time.Now)
 	cfg.Progress = meter.Set
 	stats, err := daily.Probe(ctx, cfg, *plan, part, of, *out)
@@ -99,9 +103,8 @@ func probeURL(ctx context.Context, c *call, cfg daily.Config, url string) error 
 			return err
 		}
 	}
-	_, err = c.stdout.Write(record.File(struct {
+	return c.json(record.File(struct {
 		Digests json.RawMessage `json:"digests,omitempty"`
 		record.Observation
 	}{digests, o}))
-	return err
 }

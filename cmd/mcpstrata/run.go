@@ -19,6 +19,10 @@ import (
 	"github.com/mcpstrata/mcpstrata/templates"
 )
 
+// defaultBudget is the time after which a run starts no further probe. A whole
+// sweep takes 15 to 25 minutes; hosts with thousands of names take an hour.
+const defaultBudget = 2 * time.Hour
+
 // defaultPace is the least time between two probe starts at one host and port
 // (DESIGN.md section 12).
 const defaultPace = time.Second
@@ -27,7 +31,7 @@ const defaultPace = time.Second
 type jobFlags struct {
 	data, registry, methodology, listing, now, vantage string
 	limit                                              int
-	pace, timeout                                      time.Duration
+	pace, timeout, budget                              time.Duration
 	allowPrivate                                       bool
 }
 
@@ -47,6 +51,7 @@ func (f *jobFlags) planFlags(c *call) {
 
 func (f *jobFlags) probeFlags(c *call) {
 	c.flags.DurationVar(&f.timeout, "timeout", record.V1.RequestTimeout, "longest time for one request; only with -allow-private")
+	c.flags.DurationVar(&f.budget, "budget", defaultBudget, "start no probe after this `time`; what is left counts as missed (0: no end)")
 	c.flags.BoolVar(&f.allowPrivate, "allow-private", false, "dial private addresses too: for tests and for networks of your own")
 }
 
@@ -60,8 +65,8 @@ func (f *jobFlags) config(c *call) (daily.Config, error) {
 			return cfg, usageError{"-" + name + " changes how the public is read: it goes with -allow-private only"}
 		}
 	}
-	if f.limit < 0 || f.pace < 0 || f.timeout < 0 {
-		return cfg, usageError{"-limit, -pace and -timeout can't be negative"}
+	if f.limit < 0 || f.pace < 0 || f.timeout < 0 || f.budget < 0 {
+		return cfg, usageError{"-limit, -pace, -timeout and -budget can't be negative"}
 	}
 	if f.listing != "" && f.listing != "latest" && f.listing != "all" {
 		return cfg, usageError{fmt.Sprintf("-listing %q: it is latest or all", f.listing)}
@@ -81,7 +86,7 @@ func (f *jobFlags) config(c *call) (daily.Config, error) {
 	}
 	cfg = daily.Config{
 		Data: f.data, Registry: f.registry, Listing: f.listing, Methodologies: versions, Limit: f.limit, Pace: f.pace,
-		Timeout: f.timeout, AllowPrivate: f.allowPrivate, Version: version, UserAgent: userAgent, Vantage: vantage,
+		Timeout: f.timeout, Budget: f.budget, AllowPrivate: f.allowPrivate, Version: version, UserAgent: userAgent, Vantage: vantage,
 		Scaffold: scaffold(), Log: c.note, Step: c.step,
 	}
 	if f.now != "" {

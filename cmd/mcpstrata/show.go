@@ -52,11 +52,10 @@ func showJSON(c *call, o record.Observation, tools *contract.Contract) error {
 	for _, e := range tools.Elems {
 		elems = append(elems, canon.AppendCompact(nil, e))
 	}
-	_, err := c.stdout.Write(record.Line(struct {
+	return c.json(record.Line(struct {
 		Row   record.Observation `json:"row"`
 		Tools []json.RawMessage  `json:"tools"`
 	}{o, elems}))
-	return err
 }
 
 func showText(c *call, o record.Observation, tools *contract.Contract) error {

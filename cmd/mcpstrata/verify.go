@@ -38,7 +38,7 @@ func verifyVerb(ctx context.Context, c *call) error {
 		return err
 	}
 	if *asJSON {
-		_, err = c.stdout.Write(record.File(report))
+		err = c.json(record.File(report))
 	} else {
 		err = c.printReport(report)
 	}

@@ -53,8 +53,9 @@ type Config struct {
 	AllowPrivate  bool          // dial private addresses: tests and the demo
 	Version       string        // of the prober
 	UserAgent     string
-	Vantage       string // where the reader stands, such as github-actions
-	Workers       int    // probes in flight; 0 is sweep.DefaultWorkers
+	Vantage       string        // where the reader stands, such as github-actions
+	Workers       int           // probes in flight; 0 is sweep.DefaultWorkers
+	Budget        time.Duration // no probe is started after it; 0 is none
 
 	Clock     sweep.Clock       // nil is the system's
 	Simulated bool              // the clock is not the system's, and the records say so
@@ -185,7 +186,7 @@ func (j *Job) clean() error {
 	}
 	return &HintError{
 		fmt.Errorf("%s: it differs from the newest commit, and no run of ours left it so (%d such files)", path.Join(j.cfg.Data, dirty[0]), len(dirty)),
-		fmt.Sprintf("see them with `git status -- %s`; commit them, or put them back with `git checkout -- %s`", j.cfg.Data, j.cfg.Data),
+		fmt.Sprintf("see them with `git status --ignored -- %s`; commit them, put them back with `git checkout -- %s`, or remove what is not git's", j.cfg.Data, j.cfg.Data),
 	}
 }
 
@@ -290,7 +291,7 @@ func (j *Job) rollForward(ctx context.Context, stage *archive.Stage) (id string,
 		}
 	}
 	if err := stage.Apply(j.cfg.Data); err != nil {
-		return "", err
+		return "", &HintError{err, fmt.Sprintf("nothing is lost: clear the way, then run `mcpstrata commit`; or give the run up by removing %s", stage.Dir())}
 	}
 	id, err = j.repo.Commit(ctx, gitrepo.Change{
 		Paths: m.Paths(), Deleted: m.Removed, Message: m.Message, When: m.When.Time, Parent: m.Parent, Step: j.cfg.Step,

@@ -483,3 +483,35 @@ func TestStageSurvivesWhatHappensToTheRepository(t *testing.T) {
 		})
 	}
 }
+
+// A run whose budget is spent records what it got; the rest counts as missed and
+// is left to the next run of the day.
+func TestBudgetMakesTheRunPartial(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	var rows []string
+	for _, name := range []string{"a", "b", "c"} {
+		rows = append(rows, rowOf("com.example/"+name, server.URL+"/"+name))
+	}
+	w := &world{t: t, root: t.TempDir()}
+	w.repository(nil)
+	cfg := Config{
+		Data: filepath.Join(w.root, "data"), Registry: registryOf(t, rows), AllowPrivate: true, Version: "0", Simulated: true,
+		Clock: FastClockAt(time.Date(2026, 11, 30, 3, 15, 0, 0, time.UTC)), Pace: time.Hour, Budget: 90 * time.Minute,
+		Log: func(line string) { w.log = append(w.log, line) },
+	}
+	r, err := Run(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r.Run.Methodologies["v1"]; !r.Run.Partial || c.Attempted != 2 || c.Eligible != 3 {
+		t.Errorf("run = %+v, want partial, 2 of 3 attempted", r.Run)
+	}
+	if said := strings.Join(w.log, "\n"); !strings.Contains(said, "budget") {
+		t.Errorf("it said %q, want a word of the budget", said)
+	}
+	if r, err = Run(t.Context(), cfg); err != nil || r.Run.Run != "2026-11-30.2" || r.Run.Partial {
+		t.Errorf("the next run = %+v, %v, want 2026-11-30.2, whole", r.Run, err)
+	}
+	w.sound()
+}

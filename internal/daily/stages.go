@@ -253,7 +253,7 @@ func Probe(ctx context.Context, cfg Config, plan string, shard, of int, out stri
 	defer client.CloseIdleConnections()
 	config := sweep.Config{
 		Prober: &probe.Prober{MCP: &mcp.Client{HTTP: client, Now: cfg.Clock.Now}}, Workers: cfg.Workers, Clock: cfg.Clock,
-		Progress: cfg.Progress, Shard: shard, Of: of,
+		Progress: cfg.Progress, Shard: shard, Of: of, Budget: cfg.Budget,
 	}
 	err = archive.WriteDurable(out, func(w io.Writer) error {
 		buf := bufio.NewWriterSize(w, 1<<20)
@@ -265,6 +265,9 @@ func Probe(ctx context.Context, cfg Config, plan string, shard, of int, out stri
 	})
 	if err != nil {
 		return stats, fmt.Errorf("probing: %w", err)
+	}
+	if stats.Missed > 0 && cfg.Log != nil {
+		cfg.Log(fmt.Sprintf("the budget of %s was spent; %d probes were not started and count as missed", cfg.Budget, stats.Missed))
 	}
 	return stats, nil
 }

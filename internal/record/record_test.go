@@ -182,6 +182,8 @@ func TestRowName(t *testing.T) {
 		{`{"server":{"name":"com.example/x"},"_meta":{}}`, "com.example/x"},
 		{`{"server":{"name":"com.example/x","NAME":"y"}}`, "com.example/x"},
 		{`{"server":{"name":"x","name":"y"}}`, ""},
+		{`{"server":{"name":"com.example/x","version":"1","version":"2"},"x":1,"x":2}`, "com.example/x"},
+		{`{"server":{"name":"x"},"server":{"name":"y"}}`, ""},
 		{`{"server":{"name":"\ud800"}}`, ""},
 		{`{"name":"com.example/x"}`, ""},
 		{`{"server":{"name":"com.example/x"},"_meta":{"io.modelcontextprotocol.registry/official":{"status":"deleted"}}}`, ""},

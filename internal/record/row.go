@@ -24,15 +24,14 @@ var ErrDeleted = errors.New("status: deleted")
 // not empty, of at most [MaxName] bytes, without control or replacement
 // characters; it is [ErrDeleted] for a version that was deleted. What else is wrong with a row does not lose its name.
 func RowName(row []byte) (string, error) {
-	m, err := Members(row)
+	server, _, err := member(row, "server")
 	if err != nil {
 		return "", fmt.Errorf("entry: %w", err)
 	}
-	server, err := Members(m["server"])
+	raw, ok, err := member(server, "name")
 	if err != nil {
 		return "", fmt.Errorf("server: %w", err)
 	}
-	raw, ok := server["name"]
 	var name string
 	switch {
 	case !ok:
@@ -43,54 +42,87 @@ func RowName(row []byte) (string, error) {
 		return "", fmt.Errorf("name: longer than %d bytes", MaxName)
 	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }):
 		return "", errors.New("name: control or replacement characters")
-	case deleted(m["_meta"]):
+	case deleted(row):
 		return "", ErrDeleted
 	}
 	return name, nil
 }
 
-// deleted reports whether a row's _meta says that the version was deleted.
-func deleted(meta json.RawMessage) bool {
-	m, err := Members(meta)
-	if err != nil {
-		return false
+// deleted reports whether a row says that its version was deleted.
+func deleted(row []byte) bool {
+	at := json.RawMessage(row)
+	for _, name := range []string{"_meta", "io.modelcontextprotocol.registry/official", "status"} {
+		var err error
+		if at, _, err = member(at, name); err != nil {
+			return false
+		}
 	}
-	official, err := Members(m["io.modelcontextprotocol.registry/official"])
-	return err == nil && string(official["status"]) == `"deleted"`
+	return string(at) == `"deleted"`
+}
+
+// member returns the member of a JSON object with that exact name. It fails on
+// anything but an object, and where that member stands twice; what else is wrong
+// with the object is not its matter.
+func member(raw []byte, name string) (v json.RawMessage, ok bool, err error) {
+	err = eachMember(raw, func(n string, value json.RawMessage) error {
+		if n != name {
+			return nil
+		}
+		if ok {
+			return fmt.Errorf("member %.100q stands twice", n)
+		}
+		v, ok = value, true
+		return nil
+	})
+	return v, ok, err
 }
 
 // Members returns the members of a JSON object by their exact names, which
 // encoding/json's structs do not ask for. It fails on anything else, on a member
 // that stands twice, and on nesting that encoding/json refuses.
 func Members(raw []byte) (map[string]json.RawMessage, error) {
+	m := make(map[string]json.RawMessage)
+	err := eachMember(raw, func(name string, v json.RawMessage) error {
+		if _, ok := m[name]; ok {
+			return fmt.Errorf("member %.100q stands twice", name)
+		}
+		m[name] = v
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// eachMember calls f with each member of a JSON object, in order, until it fails.
+func eachMember(raw []byte, f func(name string, v json.RawMessage) error) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
-		return nil, errors.New("not an object")
+		return errors.New("not an object")
 	}
-	m := make(map[string]json.RawMessage)
 	for dec.More() {
 		tok, err := dec.Token()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		name, ok := tok.(string)
 		if !ok {
-			return nil, errors.New("a member without a name")
+			return errors.New("a member without a name")
 		}
 		var v json.RawMessage
 		if err := dec.Decode(&v); err != nil {
-			return nil, err
+			return err
 		}
-		if _, ok := m[name]; ok {
-			return nil, fmt.Errorf("member %.100q stands twice", name)
+		if err := f(name, v); err != nil {
+			return err
 		}
-		m[name] = v
 	}
 	if _, err := dec.Token(); err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, errors.New("data after the object")
+		return errors.New("data after the object")
 	}
-	return m, nil
+	return nil
 }

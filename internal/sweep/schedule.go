@@ -20,6 +20,7 @@ type host struct {
 	order     int           // place in the shuffled order
 	limiter   *rate.Limiter // one probe start per pace
 	notBefore time.Time     // asked for by Retry-After
+	rested    time.Duration // in all, because of Retry-After
 }
 
 // start takes the next probe of h and counts its start against the pace.
@@ -83,15 +84,25 @@ type schedule struct {
 	ready                 readyHosts
 	total, done, inFlight int // probes
 	stats                 Stats
+	budget                time.Duration // 0 is none
 }
 
 // run starts probes while there are workers and ready hosts, waits for an
-// event, and goes round until every probe is done. All its goroutines are g's.
+// event, and goes round until every probe is done or the budget is spent. All
+// its goroutines are g's.
 func (s *schedule) run(ctx context.Context, g *errgroup.Group) error {
 	s.stats.Hosts = len(s.ready)
 	heap.Init(&s.ready)
+	began := s.clock.Now()
+	resting, wake := context.WithCancel(ctx)
+	defer wake()
 	for s.done < s.total {
-		for s.inFlight < s.workers && len(s.ready) > 0 {
+		spent := s.budget > 0 && s.clock.Now().Sub(began) >= s.budget
+		if spent && s.inFlight == 0 {
+			s.stats.Missed = s.total - s.done
+			return nil
+		}
+		for !spent && s.inFlight < s.workers && len(s.ready) > 0 {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -102,7 +113,7 @@ func (s *schedule) run(ctx context.Context, g *errgroup.Group) error {
 			return context.Cause(ctx)
 		case e := <-s.events:
 			if e.probed != nil {
-				if err := s.end(ctx, g, e); err != nil {
+				if err := s.end(ctx, resting, g, e); err != nil {
 					return err
 				}
 			} else {
@@ -131,7 +142,7 @@ func (s *schedule) start(ctx context.Context, g *errgroup.Group, h *host) {
 }
 
 // end yields what a probe got and sends its host to rest, or to be ready.
-func (s *schedule) end(ctx context.Context, g *errgroup.Group, e event) error {
+func (s *schedule) end(ctx, resting context.Context, g *errgroup.Group, e event) error {
 	s.inFlight--
 	s.done++
 	s.stats.Probes++
@@ -149,8 +160,9 @@ func (s *schedule) end(ctx context.Context, g *errgroup.Group, e event) error {
 		return nil
 	}
 	now := s.clock.Now()
-	if d := min(e.attempt.RetryAfter, MaxRetryAfter); d > 0 {
+	if d := min(e.attempt.RetryAfter, MaxRetryAfter, MaxRest-e.host.rested); d > 0 {
 		e.host.notBefore = now.Add(d)
+		e.host.rested += d
 	}
 	d := e.host.rest(now)
 	if d <= 0 {
@@ -158,10 +170,13 @@ func (s *schedule) end(ctx context.Context, g *errgroup.Group, e event) error {
 		return nil
 	}
 	g.Go(func() error {
-		if err := s.clock.Sleep(ctx, d); err != nil {
+		if err := s.clock.Sleep(resting, d); err != nil && resting.Err() == nil {
 			return err
 		}
-		return s.send(ctx, event{host: e.host})
+		if s.send(resting, event{host: e.host}) != nil {
+			return context.Cause(ctx) // nil when the budget was spent meanwhile
+		}
+		return nil
 	})
 	return nil
 }

@@ -23,14 +23,15 @@
 // methodologies of one URL follow each other, oldest first.
 //
 // A host that answered with Retry-After rests that long, at most
-// [MaxRetryAfter]. Nothing is retried: a second try would be a second
+// [MaxRetryAfter], and [MaxRest] in all: a host with a thousand names must not
+// hold a run for days. Nothing is retried: a second try would be a second
 // observation.
 //
 // # Budget
 //
-// The budget of a run is the deadline of the caller's context. A sweep that is
-// cut by it returns the context's cause; what it did not get to has no result,
-// and none is invented.
+// After [Config.Budget] no probe is started; those in flight end, and the sweep
+// ends well. What it did not get to is counted, has no result, and none is
+// invented. A sweep whose context ends returns the context's cause.
 package sweep
 
 import (
@@ -57,6 +58,10 @@ const (
 
 	// MaxRetryAfter caps how long one answer can make its host rest.
 	MaxRetryAfter = 60 * time.Second
+
+	// MaxRest caps how long all answers together can make one host rest. After
+	// that it is read at the plan's pace.
+	MaxRest = 10 * time.Minute
 )
 
 // A Prober makes one attempt at one endpoint; [probe.Prober] is the real one. It
@@ -71,6 +76,9 @@ type Config struct {
 	Prober  Prober
 	Workers int   // probes in flight at once; 0 is DefaultWorkers
 	Clock   Clock // nil is RealClock
+
+	// Budget is the time after which no probe is started; 0 is none.
+	Budget time.Duration
 
 	// Progress, if not nil, is told after every start and every end of a probe
 	// how many probes are done, how many there are in all, and how many are in
@@ -88,6 +96,7 @@ type Stats struct {
 	Probes   int // distinct endpoint and methodology
 	Results  int // yielded: one per name and methodology
 	Requests int // sent, each once however many names share the endpoint
+	Missed   int // distinct endpoint and methodology that the budget left
 }
 
 // Run executes plan and yields one result per probed target and methodology, in
@@ -179,7 +188,7 @@ func newSchedule(plan *Plan, cfg Config) (*schedule, error) {
 		}
 	}
 	s := &schedule{
-		prober: cfg.Prober, clock: cfg.Clock, workers: cfg.Workers, progress: cfg.Progress,
+		prober: cfg.Prober, clock: cfg.Clock, workers: cfg.Workers, progress: cfg.Progress, budget: cfg.Budget,
 		events: make(chan event),
 	}
 	if s.clock == nil {
