@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-
-	"github.com/mcpstrata/mcpstrata/internal/daily"
 )
 
 func recordVerb(ctx context.Context, c *call) error {
@@ -18,11 +16,7 @@ func recordVerb(ctx context.Context, c *call) error {
 	if *plan == "" {
 		return usageError{"-plan is missing"}
 	}
-	cfg, err := f.config(c)
-	if err != nil {
-		return err
-	}
-	job, err := daily.Open(ctx, cfg)
+	job, err := f.open(ctx, c)
 	if err != nil {
 		return err
 	}

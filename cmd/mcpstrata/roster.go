@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-
-	"github.com/mcpstrata/mcpstrata/internal/daily"
 )
 
 func roster(ctx context.Context, c *call) error {
@@ -19,11 +17,7 @@ func roster(ctx context.Context, c *call) error {
 	if *out == "" {
 		return usageError{"-out is missing"}
 	}
-	cfg, err := f.config(c)
-	if err != nil {
-		return err
-	}
-	job, err := daily.Open(ctx, cfg)
+	job, err := f.open(ctx, c)
 	if err != nil {
 		return err
 	}

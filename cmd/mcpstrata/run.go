@@ -99,6 +99,15 @@ func (f *jobFlags) config(c *call) (daily.Config, error) {
 	return cfg, nil
 }
 
+// open checks the flags and opens the job that they describe.
+func (f *jobFlags) open(ctx context.Context, c *call) (*daily.Job, error) {
+	cfg, err := f.config(c)
+	if err != nil {
+		return nil, err
+	}
+	return daily.Open(ctx, cfg)
+}
+
 // scaffold returns the files that a data folder holds beside the series.
 func scaffold() fs.FS { return templates.Data() }
 
