@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // demoTree makes a repository with the real pipeline and returns its root.
@@ -124,5 +125,20 @@ func TestVerifyWithoutGit(t *testing.T) {
 	}
 	if status, out, _ = verb(t, "verify", "-data", data); status != exitFound || !strings.Contains(out, "stray: unexpected-file: ") {
 		t.Errorf("verify = %d, %q, want 3 and the stray file", status, out)
+	}
+}
+
+// A name that is not UTF-8 is a fault like any other.
+func TestVerifyNameNotUTF8(t *testing.T) {
+	root := demoTree(t, "2", "20")
+	data := filepath.Join(root, "data")
+	if err := os.WriteFile(filepath.Join(data, "mcp-schema", "\xff"), nil, 0o666); err != nil {
+		t.Skip("no such name on this file system: ", err)
+	}
+	for _, args := range [][]string{{"verify", "-data", data}, {"verify", "-json", "-data", data}} {
+		status, out, stderr := verb(t, args...)
+		if status != exitFound || !utf8.ValidString(out) || !strings.Contains(out, `xff`) || strings.Count(out, "unexpected-file") != 1 {
+			t.Errorf("%q = %d, %q, %q, want 3 and one unexpected-file", args, status, out, stderr)
+		}
 	}
 }

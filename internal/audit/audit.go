@@ -39,8 +39,10 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/mcpstrata/mcpstrata/internal/archive"
 	"github.com/mcpstrata/mcpstrata/internal/canon"
@@ -68,7 +70,7 @@ type Config struct {
 
 // A Fault is one file that breaks a rule.
 type Fault struct {
-	Path string `json:"path"` // the data folder as given, and the path in it
+	Path string `json:"path"` // the data folder as given, and the path in it; as a quoted Go string if it is not UTF-8
 	Rule string `json:"rule"` // an ID of Rules
 	Says string `json:"says"` // what is wrong, one sentence without a full stop; may quote hostile text
 	Mend string `json:"mend"` // the command that mends it, or shows where it went wrong
@@ -162,6 +164,9 @@ func (a *auditor) dirty(name string) bool {
 	if _, exists := a.files[name]; !exists {
 		return tracked
 	}
+	if !fs.ValidPath(name) { // its bytes can't be compared
+		return !a.tracked(name)
+	}
 	return !tracked || a.sums[name].blob != id
 }
 
@@ -215,6 +220,12 @@ func (a *auditor) walk(ctx context.Context) error {
 			return err
 		}
 		switch {
+		case !fs.ValidPath(name): // cannot be opened
+			a.files[name] = d.Type() | fs.ModeIrregular
+			a.fault(name, "unexpected-file", "its name is not UTF-8, and the archive writes no such name")
+			if d.IsDir() {
+				return fs.SkipDir
+			}
 		case name == ".git" && d.IsDir(): // the data folder is the whole work tree
 			return fs.SkipDir
 		case name != ".git" && !d.IsDir():
@@ -342,6 +353,20 @@ func (a *auditor) sumRest(ctx context.Context) error {
 	return nil
 }
 
+// tracked reports whether the newest commit has a file there or, where the name
+// of a folder can't be opened, below it.
+func (a *auditor) tracked(name string) bool {
+	if _, ok := a.Committed[name]; ok || !a.files[name].IsDir() {
+		return ok
+	}
+	for other := range a.Committed {
+		if strings.HasPrefix(other, name+"/") {
+			return true
+		}
+	}
+	return false
+}
+
 // report writes out the findings, sorted by path.
 func (a *auditor) report() *Report {
 	a.checked["files"], a.checked["runs"] = len(a.files), len(a.runs)
@@ -349,25 +374,38 @@ func (a *auditor) report() *Report {
 	for _, name := range slices.Sorted(maps.Keys(a.found)) {
 		f := a.found[name]
 		says, mend := a.mend(name, f)
-		r.Faults = append(r.Faults, Fault{Path: path.Join(a.Data, name), Rule: f.rule, Says: says, Mend: mend})
+		r.Faults = append(r.Faults, Fault{Path: quoted(path.Join(a.Data, name)), Rule: f.rule, Says: says, Mend: mend})
 	}
 	return r
+}
+
+// quoted returns a path as it is if JSON can hold it, and otherwise in quotes and
+// with escapes, as Go writes strings.
+func quoted(name string) string {
+	if utf8.ValidString(name) {
+		return name
+	}
+	return strconv.Quote(name)
 }
 
 // mend returns what is said of a fault and the command that mends it.
 func (a *auditor) mend(name string, f finding) (says, command string) {
 	target := Quote(path.Join(a.Data, name))
-	_, exists := a.files[name]
+	mode, exists := a.files[name]
+	rm := "rm -f -- "
+	if mode.IsDir() {
+		rm = "rm -rf -- "
+	}
 	if a.Committed == nil {
 		if f.rule == "unexpected-file" {
-			return f.says, "rm -f -- " + target
+			return f.says, rm + target
 		}
 		return f.says + "; no git repository holds this folder, so take the file from another copy of the dataset", "cp COPY/" + Quote(name) + " " + target
 	}
-	_, tracked := a.Committed[name]
+	tracked := a.tracked(name)
 	switch {
 	case !tracked && exists:
-		command = "rm -f -- " + target
+		command = rm + target
 		for other := range a.Committed {
 			if strings.HasPrefix(other, name+"/") {
 				return f.says, command + " && " + a.Git + " checkout HEAD -- " + target

@@ -150,6 +150,8 @@ func (a *auditor) compareCounts(o *observation, r *run, head record.ObservationH
 	}
 	if c.Degraded() && !r.rec.Degraded || len(r.methods) == 1 && c.Degraded() != r.rec.Degraded {
 		bad("degraded is %v, and %d of %d active targets were reached", r.rec.Degraded, c.Reached, c.Active)
+	} else if head.Degraded != r.rec.Degraded {
+		a.fault(name, "dated-header", "degraded is %v, and the run record states %v", head.Degraded, r.rec.Degraded)
 	}
 	if head.Missed != nil && !r.rec.Partial || len(r.methods) == 1 && (head.Missed != nil) != r.rec.Partial {
 		bad("partial is %v, against the dated file", r.rec.Partial)

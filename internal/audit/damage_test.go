@@ -259,6 +259,49 @@ func TestCheckFindsDamage(t *testing.T) {
 	}
 }
 
+// A name that is not UTF-8 can't be opened through a file system of Go's. It is
+// one fault, and all else is checked as ever.
+func TestCheckNamesThatAreNotUTF8(t *testing.T) {
+	root := history(t)
+	data := filepath.Join(root, "data")
+	for _, tt := range []struct{ name, file, at string }{
+		{"a file", dir + "\xff", dir + `\xff`},
+		{"a folder", dir + "runs/\xff/a", dir + `runs/\xff`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Cleanup(func() { heal(t, root, "HEAD") })
+			create(t, filepath.Join(data, tt.file))
+			create(t, filepath.Join(data, "notes.txt"))
+			want := []string{`"` + filepath.ToSlash(data) + "/" + tt.at + `"`, filepath.ToSlash(data) + "/notes.txt"}
+			for what, r := range map[string]*audit.Report{"git": check(t, root), "no git": checkAlone(t, root)} {
+				var got []string
+				for _, f := range r.Faults {
+					got = append(got, f.Path)
+					if f.Rule != "unexpected-file" {
+						t.Errorf("%s: the fault of %s is %s, want unexpected-file", what, f.Path, f.Rule)
+					}
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%s: Check found faults of %q, want %q", what, got, want)
+				}
+			}
+			for _, f := range check(t, root).Faults {
+				shell(t, f.Mend)
+			}
+			if r := check(t, root); len(r.Faults) > 0 {
+				t.Errorf("after mending: Check found %+v, want nothing", r.Faults)
+			}
+			create(t, filepath.Join(data, tt.file))
+			shell(t, "cd "+audit.Quote(root)+" && git add -A && git commit -q -m stray")
+			r := check(t, root)
+			shell(t, "cd "+audit.Quote(root)+" && git reset -q --hard HEAD^")
+			if len(r.Faults) != 1 || r.Faults[0].Path != want[0] || !strings.Contains(r.Faults[0].Mend, "log --oneline") {
+				t.Errorf("committed: Check found %+v, want one fault of %s that names the log", r.Faults, want[0])
+			}
+		})
+	}
+}
+
 // only returns the one fault of a report, which is of the path and the rule.
 func only(t *testing.T, r *audit.Report, root, path, rule string) audit.Fault {
 	t.Helper()
@@ -333,6 +376,7 @@ func TestCheckFindsCommittedDamage(t *testing.T) {
 		{name: "a count of tools in a dated row", path: obs, do: member(`"tools":2`, `"tools":4`), rule: "dated-header"},
 		{name: "the fold in a header", path: obs, do: edit(`"folded":"sha256:`, `"folded":"sha256:0`), rule: "dated-header"},
 		{name: "rows in a header", path: obs, do: edit(`"rows":`, `"rows":1`), rule: "dated-header"},
+		{name: "degraded in a header", path: obs, do: edit(`"day":"2026-11-08",`, `"day":"2026-11-08","degraded":true,`), rule: "dated-header"},
 		{name: "targets in a header", path: obs, do: edit(`"targets":`, `"targets":1`), rule: "dated-header"},
 		{name: "attempted in a header", path: obs, do: edit(`"attempted":`, `"attempted":1`), rule: "dated-header"},
 		{name: "unchanged in a header", path: obs, do: edit(`"unchanged":{"answered":`, `"unchanged":{"answered":1`), rule: "dated-header"},

@@ -233,8 +233,6 @@ func (a *auditor) follow(o *observation, r *run, name string, head record.Observ
 		bad("baseline is %v", head.Baseline)
 	case !equalCounts(head.Unchanged, unchanged):
 		bad("it counts %v unchanged targets, and there are %v", head.Unchanged, unchanged)
-	case r.trusted && head.Degraded != r.rec.Degraded:
-		bad("degraded is %v, and the run record states %v", head.Degraded, r.rec.Degraded)
 	case r.trusted && head.ProberVersion != r.rec.ProberVersion:
 		bad("the prober is %q, and the run record states %q", head.ProberVersion, r.rec.ProberVersion)
 	case head.Folded != o.folded():

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -19,7 +20,8 @@ import (
 // HEAD commit, sorted: changed, missing, and files that HEAD does not have, also
 // those that git ignores, since in an archive nothing is to be overlooked. A file
 // that is absent because a sparse checkout leaves it out is not missing. Empty
-// folders and permissions are not compared. Bytes are compared as they are.
+// folders are not compared, and of permissions only whether the owner may execute a
+// file, unless core.fileMode is false. Bytes are compared as they are.
 //
 // A file is read only if git's index does not know it by its stat data; with a
 // fresh index 46,000 files take well under a second.
@@ -77,7 +79,7 @@ func (r *Repo) compare(root *os.Root, want map[string]object.TreeEntry, known ma
 			dirty[name] = true
 			return nil
 		}
-		same, err := sameFile(root, name, d, e, known)
+		same, err := r.sameFile(root, name, d, e, known)
 		if !same {
 			dirty[name] = true
 		}
@@ -85,8 +87,8 @@ func (r *Repo) compare(root *os.Root, want map[string]object.TreeEntry, known ma
 	})
 }
 
-// sameFile reports whether the file called name has the type and content of e.
-func sameFile(root *os.Root, name string, d fs.DirEntry, e object.TreeEntry, known map[string]entry) (bool, error) {
+// sameFile reports whether the file called name has the type, mode and content of e.
+func (r *Repo) sameFile(root *os.Root, name string, d fs.DirEntry, e object.TreeEntry, known map[string]entry) (bool, error) {
 	if e.Mode == filemode.Symlink {
 		if d.Type() != fs.ModeSymlink {
 			return false, nil
@@ -97,20 +99,31 @@ func sameFile(root *os.Root, name string, d fs.DirEntry, e object.TreeEntry, kno
 	if !d.Type().IsRegular() {
 		return false, nil
 	}
-	if k, ok := known[name]; ok && k.id == e.Hash {
-		info, err := d.Info()
-		if err != nil {
-			return false, err
-		}
-		if k.stat.matches(statOf(info)) {
-			return true, nil
-		}
+	info, err := d.Info()
+	if err != nil {
+		return false, err
+	}
+	if r.fileMode() && (info.Mode()&0o100 != 0) != (e.Mode == filemode.Executable) {
+		return false, nil
+	}
+	if k, ok := known[name]; ok && k.id == e.Hash && k.stat.matches(statOf(info)) {
+		return true, nil
 	}
 	content, _, err := readRegular(root, filepath.FromSlash(name))
 	if err != nil {
 		return false, err
 	}
 	return plumbing.ComputeHash(plumbing.BlobObject, content) == e.Hash, nil
+}
+
+// fileMode reports whether the executable bit of files counts, which it does
+// unless the repository's core.fileMode says otherwise (git-config(1)).
+func (r *Repo) fileMode() bool {
+	switch strings.ToLower(r.config.Raw.Section("core").Option("filemode")) {
+	case "false", "no", "off", "0":
+		return false
+	}
+	return true
 }
 
 // indexed returns the entries of the index below Prefix whose stat data can be

@@ -23,6 +23,13 @@ func (s *sandbox) freshen(dir string) {
 	s.git(dir, "update-index", "-q", "--refresh")
 }
 
+func (s *sandbox) setMode(dir, name string, mode os.FileMode) {
+	s.t.Helper()
+	if err := os.Chmod(filepath.Join(s.dir, dir, name), mode); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 func filesBelow(t *testing.T, dir string) map[string]bool {
 	files := map[string]bool{}
 	err := filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
@@ -80,6 +87,27 @@ func TestDirty(t *testing.T) {
 			if err := os.Mkdir(filepath.Join(s.dir, dir, "empty"), 0o777); err != nil {
 				s.t.Fatal(err)
 			}
+		}, nil},
+		{"made executable", func(s *sandbox, dir string) { s.setMode(dir, "rows/a.jsonl", 0o755) }, []string{"rows/a.jsonl"}},
+		{"made executable and known to the index", func(s *sandbox, dir string) {
+			s.setMode(dir, "rows/a.jsonl", 0o755)
+			s.git(dir, "add", "-A")
+			s.freshen("clone")
+		}, []string{"rows/a.jsonl"}},
+		{"executable for others only", func(s *sandbox, dir string) { s.setMode(dir, "rows/a.jsonl", 0o655) }, nil},
+		{"read-only", func(s *sandbox, dir string) { s.setMode(dir, "rows/a.jsonl", 0o444) }, nil},
+		{"committed as executable", func(s *sandbox, dir string) {
+			s.setMode(dir, "rows/a.jsonl", 0o755)
+			s.git(dir, "commit", "-q", "-a", "-m", "mode")
+		}, nil},
+		{"no longer executable", func(s *sandbox, dir string) {
+			s.setMode(dir, "rows/a.jsonl", 0o755)
+			s.git(dir, "commit", "-q", "-a", "-m", "mode")
+			s.setMode(dir, "rows/a.jsonl", 0o644)
+		}, []string{"rows/a.jsonl"}},
+		{"made executable where modes don't count", func(s *sandbox, dir string) {
+			s.git(dir, "config", "core.fileMode", "false")
+			s.setMode(dir, "rows/a.jsonl", 0o755)
 		}, nil},
 		{"outside", func(s *sandbox, dir string) { s.write("clone", "docs/notes.txt", "x", "docs/new", "") }, nil},
 		{"a split index", func(s *sandbox, dir string) {

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,8 +20,9 @@ const maxFailed = 5
 // given, and adds to l how each look-up ended and the rows of the versions that
 // are not deleted. A name is live while such a version remains, and while the
 // registry has not plainly said otherwise: a failed look-up, an answer that
-// speaks of other names or can't be read, and a name beyond MaxAsked leave it
-// live. Of a listing that is not complete nothing is asked. Ask fails only if
+// speaks of other names or can't be read, a 404 that is not the registry's own,
+// and a name beyond MaxAsked or MaxAsking leave it live; its Status is 0 if it
+// was not asked for. Of a listing that is not complete nothing is asked. Ask fails only if
 // ctx ended.
 func (c *Client) Ask(ctx context.Context, l *Listing, missing []string) error {
 	if !l.Complete {
@@ -30,6 +32,7 @@ func (c *Client) Ask(ctx context.Context, l *Listing, missing []string) error {
 	for _, r := range l.Rows {
 		known[r.Name] = true
 	}
+	c.until = c.now().Add(MaxAsking)
 	asked, failed := 0, 0
 	for _, name := range missing {
 		if known[name] || name == "" {
@@ -45,7 +48,7 @@ func (c *Client) Ask(ctx context.Context, l *Listing, missing []string) error {
 			}
 			l.Rows = append(l.Rows, rows...)
 			failed++
-			if a.Status == http.StatusOK || a.Status == http.StatusNotFound {
+			if a.Status == http.StatusOK || !a.Live {
 				failed = 0
 			}
 		}
@@ -68,7 +71,7 @@ func (c *Client) ask(ctx context.Context, source string, a *record.Asked) ([]rec
 	})
 	if f, ok := errors.AsType[*failure](err); ok {
 		a.Status = f.status
-		a.Live = f.status != http.StatusNotFound
+		a.Live = !f.gone
 		return nil, nil
 	}
 	if err != nil {
@@ -80,6 +83,7 @@ func (c *Client) ask(ctx context.Context, source string, a *record.Asked) ([]rec
 	for _, r := range p.rows {
 		switch _, err := record.RowName([]byte(r.Bytes)); {
 		case errors.Is(err, record.ErrDeleted):
+			unclear = unclear || !isOf(r.Bytes, a.Name)
 		case r.Name != a.Name:
 			unclear = true
 		default:
@@ -89,6 +93,21 @@ func (c *Client) ask(ctx context.Context, source string, a *record.Asked) ([]rec
 	}
 	a.Live = len(rows) > 0 || unclear
 	return rows, nil
+}
+
+// isOf reports whether a row, which may be of a deleted version, is of the server
+// called name.
+func isOf(row, name string) bool {
+	outer, err := record.Members([]byte(row))
+	if err != nil {
+		return false
+	}
+	server, err := record.Members(outer["server"])
+	if err != nil {
+		return false
+	}
+	var got string
+	return json.Unmarshal(server["name"], &got) == nil && got == name
 }
 
 // escape returns name as one segment of a path, with everything escaped that

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +27,8 @@ const (
 type failure struct {
 	says   string // short, fit to be published
 	tries  int
-	status int // of the last answer; 0 if there was none
+	status int  // of the last answer; 0 if there was none
+	gone   bool // a 404 that the registry itself gave
 	err    error
 }
 
@@ -51,13 +53,20 @@ func (f *failure) Error() string {
 func (f *failure) Unwrap() error { return f.err }
 
 // get reads link and gives the body of a 200 to read, again and again until read
-// takes it, the tries are used up or the answer is final. Its error is a
-// *failure, or that of ctx when it ended.
+// takes it, the tries are used up, the answer is final or the time is over, which
+// is errLate inside. Its error is a *failure, or that of ctx when it ended.
 func (c *Client) get(ctx context.Context, link string, pace time.Duration, read func([]byte) error) error {
 	wait := &backoff.ExponentialBackOff{InitialInterval: 2 * time.Second, Multiplier: 3, MaxInterval: time.Minute}
+	f := &failure{says: "not asked"}
+	late := func(err error) error {
+		if err == errLate {
+			return &failure{says: f.says, tries: f.tries, status: f.status, err: err}
+		}
+		return err
+	}
 	for n := 1; ; n++ {
 		if err := c.pace(ctx, pace); err != nil {
-			return err
+			return late(err)
 		}
 		body, after, err := c.once(ctx, link)
 		if err == nil {
@@ -69,15 +78,15 @@ func (c *Client) get(ctx context.Context, link string, pace time.Duration, read 
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		f, _ := errors.AsType[*failure](err)
+		f, _ = errors.AsType[*failure](err)
 		f.tries = n
 		if _, final := errors.AsType[*backoff.PermanentError](err); final || n == tries {
 			return f
 		}
 		d := wait.NextBackOff()
 		d = d/2 + time.Duration(c.jitter()*float64(d/2))
-		if err := c.sleep(ctx, max(d, after)); err != nil {
-			return err
+		if err := c.wait(ctx, max(d, after)); err != nil {
+			return late(err)
 		}
 	}
 }
@@ -85,7 +94,7 @@ func (c *Client) get(ctx context.Context, link string, pace time.Duration, read 
 // pace waits until the last request was begun at least d ago.
 func (c *Client) pace(ctx context.Context, d time.Duration) error {
 	since := max(c.now().Sub(c.last), 0) // the clock may have been set back
-	if err := c.sleep(ctx, d-since); err != nil {
+	if err := c.wait(ctx, d-since); err != nil {
 		return err
 	}
 	c.last = c.now()
@@ -96,7 +105,7 @@ func (c *Client) pace(ctx context.Context, d time.Duration) error {
 // asks to wait and a *failure, as a *backoff.PermanentError if another try is
 // pointless.
 func (c *Client) once(ctx context.Context, link string) (body []byte, after time.Duration, err error) {
-	one, cancel := context.WithTimeout(ctx, deadline)
+	one, cancel := context.WithTimeout(ctx, min(deadline, c.until.Sub(c.now())))
 	defer cancel()
 	if c.HTTP == nil {
 		c.HTTP = safehttp.New(safehttp.Config{MaxBody: MaxPage})
@@ -115,7 +124,8 @@ func (c *Client) once(ctx context.Context, link string) (body []byte, after time
 	case res.Status == http.StatusTooManyRequests || res.Status >= 500:
 		return nil, c.retryAfter(res.Header), &failure{says: strconv.Itoa(res.Status), status: res.Status}
 	default:
-		return nil, 0, backoff.Permanent(&failure{says: strconv.Itoa(res.Status), status: res.Status})
+		gone := res.Status == http.StatusNotFound && holdsObject(res.Body)
+		return nil, 0, backoff.Permanent(&failure{says: strconv.Itoa(res.Status), status: res.Status, gone: gone})
 	}
 	body, err = io.ReadAll(io.LimitReader(res.Body, MaxPage+1))
 	switch {
@@ -125,6 +135,21 @@ func (c *Client) once(ctx context.Context, link string) (body []byte, after time
 		return nil, 0, backoff.Permanent(&failure{says: "too_large", status: http.StatusOK})
 	}
 	return body, 0, nil
+}
+
+// maxProblem bounds the body of a 404, in bytes; an official one has about 80.
+const maxProblem = 64 << 10
+
+// holdsObject reports whether the body of an error is one JSON object, which the
+// registry sends (application/problem+json, RFC 9457) and a proxy that does not
+// know the route mostly does not.
+func holdsObject(body io.Reader) bool {
+	b, err := io.ReadAll(io.LimitReader(body, maxProblem))
+	if err != nil {
+		return false
+	}
+	var object map[string]json.RawMessage
+	return json.Unmarshal(b, &object) == nil && object != nil
 }
 
 // transportFailure names what went wrong below HTTP, and whether it can pass.

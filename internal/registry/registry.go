@@ -25,7 +25,8 @@
 // One request at a time, at most two pages or three look-ups a second, at most
 // four tries for each, a Retry-After obeyed up to [MaxRetryAfter]. A status of
 // 429 or 5xx, a broken connection and a body that is no page are tried again;
-// other refusals are taken at their word.
+// other refusals are taken at their word. A listing takes at most [MaxListing] and
+// the look-ups together [MaxAsking], whatever the registry makes the reader wait.
 package registry
 
 import (
@@ -66,6 +67,11 @@ const (
 	MaxAsked = 500
 	// MaxRetryAfter bounds how long the registry can make the reader wait.
 	MaxRetryAfter = 5 * time.Minute
+	// MaxListing bounds the time of one listing; the 800 pages of an official
+	// one take 7 minutes at the pace kept here.
+	MaxListing = 60 * time.Minute
+	// MaxAsking bounds the time of all look-ups of one run together.
+	MaxAsking = 20 * time.Minute
 )
 
 // A Client reads one registry. It makes one request at a time and is not for
@@ -80,7 +86,8 @@ type Client struct {
 	Jitter   func() float64                             // in [0, 1), spreads retries; nil: random
 	Progress func(pages, rows int)                      // called after each page; may be nil
 
-	last time.Time // when the last request was begun
+	last  time.Time // when the last request was begun
+	until time.Time // when the listing, or the asking, has to be over
 }
 
 // A Listing is what the registry said, in its order: the rows of the pages, then
@@ -104,6 +111,7 @@ func (c *Client) List(ctx context.Context) (*Listing, error) {
 		Asked: []record.Asked{}, Malformed: []record.Malformed{}, Pages: []record.Page{},
 		Query: query, Source: c.Source, Started: record.At(c.now()),
 	}}
+	c.until = c.now().Add(MaxListing)
 	w := walk{l: l, cursors: map[string]bool{}, rows: map[[sha256.Size]byte]bool{}}
 	for cursor := ""; ; {
 		link := c.Source + "?" + query
@@ -116,6 +124,8 @@ func (c *Client) List(ctx context.Context) (*Listing, error) {
 			return nil, fmt.Errorf("reading listing of %s: %w", c.Source, context.Cause(ctx))
 		case err != nil && len(l.Pages) == 0:
 			return nil, fmt.Errorf("reading first page of %s: %w", c.Source, err)
+		case errors.Is(err, errLate):
+			l.Reason = fmt.Sprintf("page %d: not read within %.0f minutes", len(l.Pages)+1, MaxListing.Minutes())
 		case err != nil:
 			f, _ := errors.AsType[*failure](err)
 			l.Reason = fmt.Sprintf("page %d: %s", len(l.Pages)+1, f.Brief())
@@ -235,6 +245,18 @@ func (c *Client) jitter() float64 {
 		return c.Jitter()
 	}
 	return rand.Float64()
+}
+
+// errLate says that there is no time left, or not enough for what has to be
+// waited for.
+var errLate = errors.New("the time allowed is over")
+
+// wait is sleep for what has to end before c.until.
+func (c *Client) wait(ctx context.Context, d time.Duration) error {
+	if !c.now().Add(max(d, 0)).Before(c.until) {
+		return errLate
+	}
+	return c.sleep(ctx, d)
 }
 
 // sleep waits for d, or until ctx ends.

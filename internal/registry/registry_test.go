@@ -505,7 +505,13 @@ func TestAsk(t *testing.T) {
 		{"deleted", []answer{{body: body("", deleted)}}, false, 200, 0},
 		{"no version", []answer{{body: body("")}}, false, 200, 0},
 		{"not found", nil, false, 404, 0},
-		{"gone after a hiccup", []answer{{status: 502}, {status: 404}}, false, 404, 0},
+		{"not found, as a problem", []answer{{status: 404, body: `{"title":"Not Found","status":404}`, header: http.Header{"Content-Type": {"application/problem+json"}}}}, false, 404, 0},
+		{"gone after a hiccup", []answer{{status: 502}, {status: 404, body: `{}`}}, false, 404, 0},
+		{"404 of a proxy", []answer{{status: 404, body: "<html>no such route</html>", header: http.Header{"Content-Type": {"text/html"}}}}, true, 404, 0},
+		{"404 without a body", []answer{{status: 404}}, true, 404, 0},
+		{"404 of null", []answer{{status: 404, body: "null"}}, true, 404, 0},
+		{"404 of text", []answer{{status: 404, body: `"no"`}}, true, 404, 0},
+		{"404 cut", []answer{{status: 404, body: `{"status":4`}}, true, 404, 0},
 		{"410", []answer{{status: 410}}, true, 410, 0},
 		{"403", []answer{{status: 403}}, true, 403, 0},
 		{"502", []answer{{status: 502}}, true, 502, 0},
@@ -596,6 +602,81 @@ func TestAskLimits(t *testing.T) {
 			t.Errorf("Ask(canceled) = %v, want context.Canceled", err)
 		}
 	})
+}
+
+// However the registry spends the time, a listing is over after MaxListing, and is
+// not complete.
+func TestMaxListing(t *testing.T) {
+	more := func(w http.ResponseWriter, n int) { fmt.Fprint(w, body(fmt.Sprint("c", n), row(fmt.Sprint("n/", n)))) }
+	tests := []struct {
+		name  string
+		serve func(w http.ResponseWriter, n int, c *clock)
+		pages int
+	}{
+		{"waits between tries", func(w http.ResponseWriter, n int, _ *clock) {
+			if n%2 == 1 {
+				w.Header().Set("Retry-After", "300")
+				w.WriteHeader(429)
+				return
+			}
+			more(w, n)
+		}, 12},
+		{"slow answers", func(w http.ResponseWriter, n int, c *clock) { c.t = c.t.Add(time.Minute); more(w, n) }, 60},
+		{"an end in time", func(w http.ResponseWriter, n int, c *clock) {
+			c.t = c.t.Add(59 * time.Minute)
+			fmt.Fprint(w, body("", row("n/n")))
+		}, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var clock *clock
+			n := -1
+			c, clock := start(t, func(w http.ResponseWriter, r *http.Request) { n++; tt.serve(w, n, clock) })
+			began := clock.t
+			l, err := c.List(t.Context())
+			if err != nil || len(l.Pages) != tt.pages {
+				t.Fatalf("List() = %d pages, %v, want %d", len(l.Pages), err, tt.pages)
+			}
+			reason := fmt.Sprintf("page %d: not read within 60 minutes", tt.pages+1)
+			if tt.pages == 1 {
+				reason = ""
+			}
+			if l.Reason != reason || l.Complete != (reason == "") {
+				t.Errorf("List() complete = %v, %q, want reason %q", l.Complete, l.Reason, reason)
+			}
+			if took := clock.t.Sub(began); took > MaxListing {
+				t.Errorf("List() took %v, want at most %v", took, MaxListing)
+			}
+		})
+	}
+}
+
+// Names for which no time is left are live and were not asked for.
+func TestMaxAsking(t *testing.T) {
+	missing := make([]string, 100)
+	for i := range missing {
+		missing[i] = fmt.Sprintf("n/%03d", i)
+	}
+	var clock *clock
+	n := 0
+	c, clock := start(t, func(w http.ResponseWriter, r *http.Request) {
+		n++
+		clock.t = clock.t.Add(time.Minute)
+		http.Error(w, `{"status":404}`, 404)
+	})
+	began := clock.t
+	l := &Listing{ListingHeader: record.ListingHeader{Complete: true, Source: c.Source}}
+	if err := c.Ask(t.Context(), l, missing); err != nil || len(l.Asked) != len(missing) {
+		t.Fatalf("Ask = %v, %d names, want %d", err, len(l.Asked), len(missing))
+	}
+	if took := clock.t.Sub(began); n != 20 || took > MaxAsking {
+		t.Errorf("Ask made %d requests in %v, want 20 in %v", n, took, MaxAsking)
+	}
+	for i, a := range l.Asked {
+		if late := i >= 20; a.Live != late || (a.Status == 0) != late {
+			t.Errorf("Asked[%d] = %+v, want live and without status from 20 on", i, a)
+		}
+	}
 }
 
 // Names stay one segment of the path, whatever they hold.

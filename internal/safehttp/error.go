@@ -75,7 +75,7 @@ func kind(ctx context.Context, err error) Kind {
 	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
 		return Timeout
 	}
-	if isAny(err, io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED) {
+	if isBreak(err) {
 		return Reset
 	}
 	if _, ok := errors.AsType[*handshakeError](err); ok {
@@ -106,6 +106,11 @@ func certain(err error) (Kind, bool) {
 		return Local, true
 	}
 	return "", false
+}
+
+// isBreak reports whether the connection ended under a request.
+func isBreak(err error) bool {
+	return isAny(err, io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED)
 }
 
 func isAny(err error, targets ...error) bool {

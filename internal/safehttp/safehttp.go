@@ -42,6 +42,17 @@
 // closed before a byte was written, HTTP/2 REFUSED_STREAM, or beyond the last
 // stream of a GOAWAY (RFC 9113, section 8.7). A request without a body, such as a
 // GET, it also sends again when an idle connection broke under it.
+//
+// # Stale connections
+//
+// A server may close a connection after its answer without having said so. Whether
+// the next request still finds that connection in the pool is a matter of
+// microseconds, and net/http does not send a POST again that was written to it. So
+// when a connection that has carried a request before breaks without one byte of
+// an answer, the request is sent once more, exactly once for each hop, on a
+// connection newly dialled for it. To the caller that is one request: to have kept
+// a connection that was over is our side's matter and says nothing of the server,
+// while a new connection that breaks is the server's, and final.
 package safehttp
 
 import (
@@ -54,9 +65,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -134,19 +147,27 @@ func build(c Config, guard control) *Client {
 	if c.MaxRedirects == 0 {
 		c.MaxRedirects = DefaultMaxRedirects
 	}
-	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: -1, Control: guard}
-	tlsConfig := &tls.Config{RootCAs: c.RootCAs, NextProtos: []string{"h2", "http/1.1"}}
-	return &Client{config: c, guard: guard, transport: &http.Transport{
+	client := &Client{config: c, guard: guard}
+	client.transport = client.pool(maxIdlePerHost)
+	return client
+}
+
+// pool returns a transport without connections that keeps idlePerHost for later
+// requests, none if that is negative.
+func (c *Client) pool(idlePerHost int) *http.Transport {
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: -1, Control: c.guard}
+	tlsConfig := &tls.Config{RootCAs: c.config.RootCAs, NextProtos: []string{"h2", "http/1.1"}}
+	return &http.Transport{
 		Proxy:                  nil,
 		DialContext:            dialer.DialContext,
 		DialTLSContext:         tlsDialer{dialer, tlsConfig}.dial,
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true, // encoding is asked for and decoded here
 		MaxIdleConns:           maxIdle,
-		MaxIdleConnsPerHost:    maxIdlePerHost,
+		MaxIdleConnsPerHost:    idlePerHost,
 		IdleConnTimeout:        idleTimeout,
-		MaxResponseHeaderBytes: c.MaxHeader,
-	}}
+		MaxResponseHeaderBytes: c.config.MaxHeader,
+	}
 }
 
 // A tlsDialer dials and shakes hands itself, in place of net/http, so that a
@@ -235,20 +256,19 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 // send sends r to u and follows nothing.
 func (c *Client) send(ctx context.Context, r Request, u *url.URL) (*Response, *Error) {
 	giveUp, cancel := context.WithCancel(ctx)
-	req, err := http.NewRequestWithContext(giveUp, r.Method, u.String(), bytes.NewReader(r.Body))
+	var on carrier
+	req, err := c.request(httptrace.WithClientTrace(giveUp, on.trace()), r, u)
 	if err != nil {
 		cancel()
 		return nil, &Error{Kind: BadURL, Err: err}
 	}
-	if len(r.Body) > 0 {
-		req.GetBody = once(r.Body)
-	}
-	for name, values := range r.Header {
-		req.Header[http.CanonicalHeaderKey(name)] = values
-	}
-	req.Header.Set("Accept-Encoding", "gzip")
-	req.Header.Set("User-Agent", c.config.UserAgent)
 	resp, err := c.transport.RoundTrip(req)
+	if err != nil && on.stale(err) && ctx.Err() == nil {
+		// A pool of its own, since the client's may hold another stale connection.
+		if req, err = c.request(giveUp, r, u); err == nil {
+			resp, err = c.pool(-1).RoundTrip(req)
+		}
+	}
 	if err != nil {
 		defer cancel()
 		return nil, classify(ctx, err)
@@ -259,6 +279,43 @@ func (c *Client) send(ctx context.Context, r Request, u *url.URL) (*Response, *E
 		URL:    u.String(),
 		Body:   newBody(ctx, cancel, resp, c.config.MaxBody),
 	}, nil
+}
+
+// request returns r to u as net/http has it.
+func (c *Client) request(ctx context.Context, r Request, u *url.URL) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, r.Method, u.String(), bytes.NewReader(r.Body))
+	if err != nil {
+		return nil, err
+	}
+	if len(r.Body) > 0 {
+		req.GetBody = once(r.Body)
+	}
+	for name, values := range r.Header {
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	req.Header.Set("Accept-Encoding", "gzip")
+	req.Header.Set("User-Agent", c.config.UserAgent)
+	return req, nil
+}
+
+// A carrier is the connection that a request went over last.
+type carrier struct {
+	reused   atomic.Bool // it carried a request before
+	answered atomic.Bool // a byte of an answer came
+}
+
+func (c *carrier) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GotConn:              func(info httptrace.GotConnInfo) { c.reused.Store(info.Reused) },
+		GotFirstResponseByte: func() { c.answered.Store(true) },
+	}
+}
+
+// stale reports whether a request that failed with err met a connection that the
+// server had closed after an earlier answer.
+func (c *carrier) stale(err error) bool {
+	return c.reused.Load() && !c.answered.Load() &&
+		(isBreak(err) || strings.Contains(err.Error(), "server closed idle connection")) // net/http gives that no type
 }
 
 // once returns a GetBody that gives body one time. Without it HTTP/2 would send a
