@@ -14,7 +14,8 @@
 //     trailing commas and whatever else is not JSON;
 //   - a byte order mark (RFC 8259 section 8.1 forbids it; a reader that wants to
 //     be lenient strips it first and says so);
-//   - nesting deeper than [MaxDepth].
+//   - nesting deeper than [MaxDepth];
+//   - more than [MaxValues] values ([ErrTooMany]).
 //
 // Numbers are kept as the text that was sent. No number is out of range for
 // Parse, and 1, 1.0 and 1e0 are three texts.
@@ -50,8 +51,8 @@
 // # Other forms
 //
 // [AppendPretty] is for people and for git, [AppendCompact] keeps the document's
-// own order. Both are lossless: parsing them again gives the same v1 and v2
-// bytes.
+// own order, [AppendSorted] has the order of AppendPretty on one line. All are
+// lossless: parsing them again gives the same v1 and v2 bytes.
 package canon
 
 import "fmt"

@@ -17,6 +17,9 @@ type copier struct {
 
 // value copies the next value, which lies in depth open arrays and objects.
 func (c *copier) value(depth int) error {
+	if err := c.count(); err != nil {
+		return err
+	}
 	kind := c.dec.PeekKind()
 	switch kind {
 	case '{', '[':

@@ -47,6 +47,14 @@ func AppendPretty(dst []byte, v *Value) []byte {
 	return w.dst
 }
 
+// AppendSorted appends v to dst as [AppendPretty] orders and spells it, but
+// without white space.
+func AppendSorted(dst []byte, v *Value) []byte {
+	w := writer{dst: dst, flat: true}
+	w.pretty(v, 1)
+	return w.dst
+}
+
 // A RangeError reports a number that form v2 cannot hold.
 type RangeError struct {
 	Pointer string // JSON Pointer (RFC 6901) to the number; empty at the top
@@ -71,6 +79,7 @@ type writer struct {
 	order  []int32 // indexes of members, of each open object
 	spans  []span  // of elements, of each open array
 	copied []byte
+	flat   bool // pretty writes no white space
 }
 
 // A span is a range of writer.dst: an element, or a member with its name.
@@ -262,7 +271,10 @@ func (w *writer) pretty(v *Value, indent int) {
 		for i := range v.Members {
 			w.line(i > 0, indent)
 			m := &v.Members[w.order[base+i]]
-			w.dst = append(appendString(w.dst, m.Name), ": "...)
+			w.dst = append(appendString(w.dst, m.Name), ':')
+			if !w.flat {
+				w.dst = append(w.dst, ' ')
+			}
 			w.pretty(m.Value, indent+1)
 		}
 		w.order = w.order[:base]
@@ -282,6 +294,9 @@ const maxIndent = 32
 func (w *writer) line(comma bool, indent int) {
 	if comma {
 		w.dst = append(w.dst, ',')
+	}
+	if w.flat {
+		return
 	}
 	w.dst = append(w.dst, '\n')
 	for range min(indent, maxIndent) {

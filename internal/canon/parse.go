@@ -2,6 +2,7 @@ package canon
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -13,6 +14,15 @@ import (
 // tool schemas stay below 30; a limit keeps every walk over a document's tree
 // from exhausting the stack.
 const MaxDepth = 512
+
+// MaxValues is how many values, those inside arrays and objects included, one
+// document may have: a hundred for each tool of a list of 10,000. 8 MiB of JSON
+// can hold four million, and each costs a tree some hundred bytes.
+const MaxValues = 1 << 20
+
+// ErrTooMany is what a *[SyntaxError] wraps that refuses a document for having
+// more than [MaxValues] values. That document may be JSON.
+var ErrTooMany = fmt.Errorf("more than %d values", MaxValues)
 
 // A Kind says which of the six kinds of JSON value a [Value] is.
 type Kind byte
@@ -81,7 +91,11 @@ type SyntaxError struct {
 	Pointer string // JSON Pointer (RFC 6901) to the value or to what holds it; empty at the top
 	Offset  int64  // bytes; the fault lies at or after it
 	Reason  string // such as `duplicate object member name`
+	Err     error  // [ErrTooMany], or nil
 }
+
+// Unwrap returns e.Err.
+func (e *SyntaxError) Unwrap() error { return e.Err }
 
 func (e *SyntaxError) Error() string {
 	if e.Pointer == "" {
@@ -106,17 +120,29 @@ func Parse(src []byte) (*Value, error) {
 }
 
 // A reader reads the tokens of one document and says what is wrong with it.
-type reader struct{ dec *jsontext.Decoder }
+type reader struct {
+	dec    *jsontext.Decoder
+	values int // begun
+}
 
 func newReader(src []byte) reader {
 	// Given a bytes.Buffer, the decoder reads in place. It does not write to it.
-	return reader{jsontext.NewDecoder(bytes.NewBuffer(src))}
+	return reader{dec: jsontext.NewDecoder(bytes.NewBuffer(src))}
 }
 
 var errDepth = fmt.Errorf("nesting deeper than %d", MaxDepth)
 
+// count counts the value that is next.
+func (r *reader) count() error {
+	if r.values == MaxValues {
+		return ErrTooMany
+	}
+	r.values++
+	return nil
+}
+
 // open reads the start of an array or object that lies in depth others.
-func (r reader) open(depth int) error {
+func (r *reader) open(depth int) error {
 	if depth == MaxDepth {
 		return errDepth
 	}
@@ -125,7 +151,7 @@ func (r reader) open(depth int) error {
 }
 
 // end checks that there is nothing after the value read.
-func (r reader) end() error {
+func (r *reader) end() error {
 	end := r.dec.InputOffset()
 	switch _, err := r.dec.ReadToken(); err {
 	case io.EOF:
@@ -138,7 +164,7 @@ func (r reader) end() error {
 }
 
 // fault returns err, which came of reading, as the caller is to see it.
-func (r reader) fault(err error) error {
+func (r *reader) fault(err error) error {
 	switch e := err.(type) {
 	case *SyntaxError, *RangeError:
 		return err
@@ -148,7 +174,11 @@ func (r reader) fault(err error) error {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return &SyntaxError{Pointer: string(r.dec.StackPointer()), Offset: r.dec.InputOffset(), Reason: err.Error()}
+	fault := &SyntaxError{Pointer: string(r.dec.StackPointer()), Offset: r.dec.InputOffset(), Reason: err.Error()}
+	if errors.Is(err, ErrTooMany) {
+		fault.Err = ErrTooMany
+	}
+	return fault
 }
 
 // A parser builds the tree of one document. A document has thousands of small
@@ -156,7 +186,7 @@ func (r reader) fault(err error) error {
 type parser struct {
 	reader
 	text    string // the document
-	values  slab[Value]
+	nodes   slab[Value]
 	members slab[Member]
 	elems   slab[*Value]
 
@@ -166,7 +196,10 @@ type parser struct {
 
 // value reads the next value, which lies in depth open arrays and objects.
 func (p *parser) value(depth int) (*Value, error) {
-	v := &p.values.take(1)[0]
+	if err := p.count(); err != nil {
+		return nil, err
+	}
+	v := &p.nodes.take(1)[0]
 	switch kind := p.dec.PeekKind(); kind {
 	case '{', '[':
 		if err := p.open(depth); err != nil {

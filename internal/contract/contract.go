@@ -31,6 +31,14 @@
 // the array of the elements' RFC 8785 texts, sorted by name in UTF-16 order,
 // then by that text; an element without a name that is a string sorts as if its
 // name were empty.
+//
+// # Contract file
+//
+// [Contract.File] writes the list for people and git, one value a line. A hostile
+// body of 8 MiB would make a file of some 50 MB that way. Where the file would be
+// larger than [MaxPretty], it has one element a line instead: keys sorted by code
+// point, no white space, numbers as sent. Order and identity are the same either
+// way, and which of the two it is depends on nothing but the contract.
 package contract
 
 import (
@@ -49,6 +57,10 @@ import (
 // MaxTools is the greatest number of elements, over all pages, that are read as
 // one contract (DESIGN.md 12). The largest list in the field had a tenth of it.
 const MaxTools = 10_000
+
+// MaxPretty is the greatest size of a pretty-printed contract file, in bytes:
+// twice the body that is read by default, and a size that git hosts take.
+const MaxPretty = 16 << 20
 
 // FirstID is the JSON-RPC id of the request for the first page; every further
 // page has the next one. Ids are fixed, so that equal answers are equal bytes.
@@ -86,7 +98,7 @@ type Warning struct {
 //
 // The error is a *jsonrpc.Fault: a body without a response, a JSON-RPC error
 // object (rpc:<code>), a result without a list of tools (not_jsonrpc), or more
-// than MaxTools elements (too_large).
+// than MaxTools elements or, in one body, canon.MaxValues values (too_large).
 func Read(pages [][]byte) (*Contract, error) {
 	if len(pages) == 0 {
 		return nil, &jsonrpc.Fault{Detail: record.DetailEmpty, Reason: "no body"}
@@ -121,7 +133,7 @@ func ReadDocument(b []byte) (*Contract, error) {
 	}
 	v, err := canon.Parse(text)
 	if err != nil {
-		return nil, &jsonrpc.Fault{Detail: record.DetailInvalidJSON, Reason: err.Error()}
+		return nil, jsonrpc.Unparsed(err)
 	}
 	if isMessage(v) {
 		return c.readMessage(b)
@@ -347,7 +359,8 @@ func compareUTF16(a, b string) int {
 }
 
 // File returns the contract file: the list as a pretty-printed JSON array for
-// people and git, keys sorted by code point, with a final newline. Tools stand
+// people and git, keys sorted by code point, with a final newline; above
+// [MaxPretty] with one element a line (see the package comment). Tools stand
 // in order of name by code point, then of canonical v1 text; a list that holds
 // something other than objects stays as sent, because its order is identity.
 //
@@ -378,5 +391,20 @@ func (c *Contract) File() []byte {
 	for _, e := range entries {
 		list.Elems = append(list.Elems, e.value)
 	}
-	return append(canon.AppendPretty(nil, list), '\n')
+	if file := append(canon.AppendPretty(nil, list), '\n'); len(file) <= MaxPretty {
+		return file
+	}
+	return appendLines(nil, list.Elems)
+}
+
+// appendLines appends a contract file that has one element a line.
+func appendLines(dst []byte, elems []*canon.Value) []byte {
+	dst = append(dst, '[')
+	for i, e := range elems {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = canon.AppendSorted(append(dst, '\n'), e)
+	}
+	return append(dst, "\n]\n"...)
 }

@@ -28,7 +28,8 @@
 //   - The standard drops an event that the end of the stream cuts off. Here it
 //     counts if its JSON is complete, with the flag sse_unterminated.
 //
-// There is no limit on lines or events but the caller's own on the body.
+// There is no limit on lines or events but the caller's own on the body, and
+// that of package canon on the values of one message (too_large).
 //
 // # Which message is the answer
 //
@@ -48,6 +49,7 @@ package jsonrpc
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -76,13 +78,23 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("JSON-RPC error %d: %s", e.Code, e.Message) }
 
 // A Fault says why a body holds no response to the request. That is data about
-// the server: Detail is one of html, empty, invalid_json, not_jsonrpc, old_sse.
+// the server: Detail is one of html, empty, invalid_json, too_large, not_jsonrpc,
+// old_sse.
 type Fault struct {
 	Detail record.Detail
 	Reason string // for people; never empty
 }
 
 func (f *Fault) Error() string { return string(f.Detail) + ": " + f.Reason }
+
+// Unparsed returns the fault of a text that [canon.Parse] refused with err:
+// too_large for too many values, else invalid_json.
+func Unparsed(err error) *Fault {
+	if errors.Is(err, canon.ErrTooMany) {
+		return &Fault{record.DetailTooLarge, err.Error()}
+	}
+	return &Fault{record.DetailInvalidJSON, err.Error()}
+}
 
 // Read returns the response to the request id that body, read whole, holds. It
 // fails with *[Fault] only. It gives what a [Scanner] gives that body is written
@@ -99,12 +111,13 @@ const jsonSpace = " \t\r\n"
 // A judge decides which of the messages it is shown is the answer.
 type judge struct {
 	id          int64
-	listChanged bool    // the tool list was announced as changed
-	decided     bool    // answer holds
-	answer      verdict // the response to id
-	others      int     // responses with another id
-	other       verdict // the first of them
-	invalid     *Fault  // the first message that was not strict JSON
+	admit       func(size int) bool // nil admits all
+	listChanged bool                // the tool list was announced as changed
+	decided     bool                // answer holds
+	answer      verdict             // the response to id
+	others      int                 // responses with another id
+	other       verdict             // the first of them, without its tree
+	invalid     *Fault              // the first message that was not strict JSON
 }
 
 // A verdict is a response, or the fault of what should have been one.
@@ -117,9 +130,13 @@ type verdict struct {
 // whether that held the answer.
 func (j *judge) show(text []byte) bool {
 	text = bytes.Trim(text, jsonSpace)
+	if j.admit != nil && !j.admit(len(text)) {
+		j.decided, j.answer = true, verdict{fault: &Fault{record.DetailInvalidJSON, "not read: the caller gave up"}}
+		return true
+	}
 	v, err := canon.Parse(text)
 	if err != nil {
-		fault := &Fault{record.DetailInvalidJSON, err.Error()}
+		fault := Unparsed(err)
 		if j.invalid == nil {
 			j.invalid = fault
 		}
@@ -217,6 +234,7 @@ func (j *judge) accept(m match, v *canon.Value, raw func() []byte, flags ...reco
 		got.response.Raw = bytes.Clone(raw())
 	}
 	if m == otherID {
+		got.response.Result, got.response.Error = nil, nil // the stream may go on for long
 		j.other = got
 	} else {
 		j.decided, j.answer = true, got
@@ -230,7 +248,7 @@ func (j *judge) end(none *Fault) (Response, *Fault) {
 	switch {
 	case j.decided:
 	case j.others == 1:
-		v = j.other
+		v = j.reread()
 	case j.others > 1:
 		v = verdict{fault: &Fault{record.DetailNotJSONRPC, fmt.Sprintf("%d responses, none with id %d", j.others, j.id)}}
 	case j.invalid != nil:
@@ -239,6 +257,26 @@ func (j *judge) end(none *Fault) (Response, *Fault) {
 		v = verdict{fault: none}
 	}
 	return v.response, v.fault
+}
+
+// reread returns the response with another id, with its tree.
+func (j *judge) reread() verdict {
+	v := j.other
+	if v.fault != nil {
+		return v
+	}
+	raw := v.response.Raw
+	if j.admit != nil && !j.admit(len(raw)) {
+		return verdict{fault: &Fault{record.DetailInvalidJSON, "not read: the caller gave up"}}
+	}
+	tree, err := canon.Parse(raw)
+	if err != nil {
+		return verdict{fault: Unparsed(err)} // not after show
+	}
+	again, fault := readResponse(tree)
+	v.response.Result, v.response.Error = again.Result, again.Error
+	v.fault = fault
+	return v
 }
 
 // looselyOurs reports whether text, which is not strict JSON, is still a

@@ -66,6 +66,12 @@ const byteOrderMark = "\ufeff"
 // NewScanner returns a Scanner for the response to the request id.
 func NewScanner(id int64) *Scanner { return &Scanner{judge: judge{id: id}} }
 
+// Admit has Write and Finish call f before they parse a message, with its size
+// in bytes; f may wait. If f returns false the reading is over, and Finish fails.
+// Only the tree of the answer outlives the call that parsed it. Call it before
+// the first Write.
+func (s *Scanner) Admit(f func(size int) bool) { s.judge.admit = f }
+
 // Write reads the next bytes of the body. It reports done as soon as it has seen
 // the event that answers, or one after which no answer can come; end is then the
 // offset in the whole body just after that event, its blank line included, and 0

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"mime"
@@ -64,11 +65,15 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 }
 
 // readAnswer reads a body until it has answered the request id, and returns the
-// part of it that is kept. It fails with *jsonrpc.Fault or *safehttp.Error.
-func readAnswer(r io.Reader, id int64) ([]byte, jsonrpc.Response, error) {
+// part of it that is kept. What it parses it parses in the turn t, which the
+// caller has to end once the response is dropped; no read happens in it. It fails
+// with *jsonrpc.Fault, also if ctx is done, or *safehttp.Error.
+func readAnswer(ctx context.Context, r io.Reader, id int64, t *turn) ([]byte, jsonrpc.Response, error) {
 	var kept []byte
 	scanner := jsonrpc.NewScanner(id)
+	scanner.Admit(func(size int) bool { return t.begin(ctx, size) })
 	for done := false; !done; {
+		t.end() // what was parsed so far was not the answer
 		kept = grow(kept)
 		n, err := r.Read(kept[len(kept):cap(kept)])
 		fresh := kept[len(kept) : len(kept)+n]

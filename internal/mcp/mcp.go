@@ -44,6 +44,14 @@
 // event that answers, where reading stops. A reading is complete unless the
 // result has a nextCursor that is a string, the empty one included (MCP
 // 2026-07-28, "Pagination").
+//
+// # Memory
+//
+// A tree is many times the size of its body, so those of large bodies are not
+// all built at once ([Client.Admit]). A body that waits for its turn has been
+// read: the wait is no part of its latency, nor of the request's timeout. Only a
+// stream that sends a message of more than 64 KiB which is not the answer can
+// lose time by it.
 package mcp
 
 import (
@@ -53,7 +61,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/mcpstrata/mcpstrata/internal/canon"
 	"github.com/mcpstrata/mcpstrata/internal/record"
@@ -72,11 +83,14 @@ func (i Info) bytes() []byte {
 }
 
 // A Client reads the tool lists of servers. It is safe for concurrent use if Now
-// is.
+// is. It must not be copied after its first use.
 type Client struct {
 	HTTP *safehttp.Client // bounds bodies to its MaxBody
 	Info Info             // keep it constant
 	Now  func() time.Time // nil is time.Now
+
+	once  sync.Once           // makes alive
+	alive *semaphore.Weighted // values of the trees at work, by [Client.Admit]
 }
 
 // A Reading is what one attempt at one server got.
@@ -181,18 +195,15 @@ func quote(s string) []byte {
 // need. It reports whether it succeeded.
 func (e *exchange) initialize(ctx context.Context) (bool, error) {
 	body := initializeBody(e.m.ProtocolVersion, e.client.Info)
-	a, err := e.ask(ctx, record.StepInitialize, body, initializeID)
+	a, err := e.ask(ctx, record.StepInitialize, body, initializeID, func(result *canon.Value) {
+		e.reading.Server = readServer(result)
+		e.reading.Capture.Protocol.Negotiated = text(result.Get("protocolVersion"), maxVersion)
+	})
 	e.reading.InitLatency = a.latency
 	if err != nil || !a.outcome.OK() {
 		return false, err
 	}
-	if a.result.Kind != canon.Object {
-		e.fail(record.StepInitialize, a.status, record.DetailNotJSONRPC)
-		return false, nil
-	}
 	e.reading.Init = a.body
-	e.reading.Server = readServer(a.result)
-	e.reading.Capture.Protocol.Negotiated = text(a.result.Get("protocolVersion"), maxVersion)
 	e.session = sessionID(a.header)
 	return true, nil
 }
@@ -204,10 +215,11 @@ func (e *exchange) notify(ctx context.Context) error {
 	defer cancel()
 	resp, err := e.client.HTTP.Do(short, e.request([]byte(initializedBody)))
 	if err == nil {
-		e.reading.Requests += 1 + resp.Redirects
+		e.reading.Requests += 1 + resp.Redirects + resp.Resent
 		resp.Finish(grace)
 	} else {
-		e.reading.Requests += 1 + failure(err).Redirects
+		f := failure(err)
+		e.reading.Requests += 1 + f.Redirects + f.Resent
 	}
 	return ctx.Err()
 }
@@ -215,46 +227,43 @@ func (e *exchange) notify(ctx context.Context) error {
 // list reads the list. It reports whether it succeeded.
 func (e *exchange) list(ctx context.Context) (bool, error) {
 	step := record.ListStep(1)
-	a, err := e.ask(ctx, step, []byte(listBody), listID)
+	a, err := e.ask(ctx, step, []byte(listBody), listID, func(result *canon.Value) {
+		cursor := result.Get("nextCursor")
+		e.reading.Capture.Pages = record.Pages{Complete: cursor == nil || cursor.Kind != canon.String, Read: 1}
+	})
 	e.reading.ListLatency = a.latency
 	if err != nil || !a.outcome.OK() {
 		return false, err
 	}
-	if a.result.Kind != canon.Object {
-		e.fail(step, a.status, record.DetailNotJSONRPC)
-		return false, nil
-	}
-	cursor := a.result.Get("nextCursor")
-	e.reading.Capture.Pages = record.Pages{Complete: cursor == nil || cursor.Kind != canon.String, Read: 1}
 	e.reading.Pages = [][]byte{a.body}
 	return true, nil
-}
-
-// fail ends the reading with an answer of this status that does not parse.
-func (e *exchange) fail(step record.Step, status int, d record.Detail) {
-	e.reading.Outcome = record.Outcome{Class: record.Parse, Detail: d, Step: step, HTTPStatus: status}
 }
 
 // An answer is what one mandatory request got.
 type answer struct {
 	outcome record.Outcome
-	status  int
 	header  http.Header
-	body    []byte       // as kept
-	result  *canon.Value // of a success
+	body    []byte // as kept
 	flags   []record.Flag
-	latency time.Duration
+	waited  time.Duration // for its turn to be parsed
+	latency time.Duration // without that
 }
 
-// ask sends a mandatory request and reads its answer. A failure of the server
-// becomes the outcome of the reading; the error is ours, as of [Client.Read].
-func (e *exchange) ask(parent context.Context, step record.Step, body []byte, id int64) (answer, error) {
+// ask sends a mandatory request, reads its answer and, if that is a result which
+// is an object, has use take from it what is needed; use keeps no part of it, and
+// strings only if it cloned them. A failure of the server becomes the outcome of the reading; the error is ours, as of [Client.Read].
+func (e *exchange) ask(parent context.Context, step record.Step, body []byte, id int64, use func(*canon.Value)) (answer, error) {
 	ctx, cancel := context.WithTimeout(parent, e.m.RequestTimeout)
 	defer cancel()
 	start := e.client.now()
-	a, finish, err := e.send(ctx, body, id)
-	a.latency = max(0, e.client.now().Sub(start))
-	finish()
+	resp, a, err := e.send(ctx, body)
+	if resp != nil {
+		a = e.receive(parent, resp, id, use)
+	}
+	a.latency = max(0, e.client.now().Sub(start)-a.waited)
+	if resp != nil {
+		resp.Finish(grace)
+	}
 	if err != nil {
 		return answer{}, err
 	}
@@ -275,32 +284,36 @@ func (e *exchange) ask(parent context.Context, step record.Step, body []byte, id
 	return a, nil
 }
 
-// send makes one request and reads its answer as far as it matters. finish ends
-// the exchange and has to be called.
-func (e *exchange) send(ctx context.Context, body []byte, id int64) (a answer, finish func(), err error) {
+// send makes one request. It returns its response, which the caller finishes, or
+// the answer or error that stand for there being none.
+func (e *exchange) send(ctx context.Context, body []byte) (*safehttp.Response, answer, error) {
 	resp, err := e.client.HTTP.Do(ctx, e.request(body))
 	if err != nil {
 		f := failure(err)
 		if f.Kind == safehttp.Local {
-			return answer{}, func() {}, err
+			return nil, answer{}, err
 		}
 		if f.Kind != safehttp.BadURL {
-			e.reading.Requests += 1 + f.Redirects
+			e.reading.Requests += 1 + f.Redirects + f.Resent
 		}
-		return answer{outcome: transport(f)}, func() {}, nil
+		return nil, answer{outcome: transport(f)}, nil
 	}
-	e.reading.Requests += 1 + resp.Redirects
-	return e.receive(resp, id), func() { resp.Finish(grace) }, nil
+	e.reading.Requests += 1 + resp.Redirects + resp.Resent
+	return resp, answer{}, nil
 }
 
-// receive reads an answer as far as it matters.
-func (e *exchange) receive(resp *safehttp.Response, id int64) answer {
-	a := answer{status: resp.Status, header: resp.Header}
+// receive reads an answer as far as it matters. ctx bounds the wait for its turn
+// to be parsed; the context of the request bounds reading it.
+func (e *exchange) receive(ctx context.Context, resp *safehttp.Response, id int64, use func(*canon.Value)) (a answer) {
+	a.header = resp.Header
 	if resp.Status < 200 || resp.Status > 299 {
 		a.outcome = e.refused(resp, id)
 		return a
 	}
-	kept, response, err := readAnswer(resp.Body, id)
+	t := turn{client: e.client}
+	defer t.end()
+	kept, response, err := readAnswer(ctx, resp.Body, id, &t)
+	a.waited = t.waited
 	if err != nil {
 		a.outcome = unread(resp.Status, err)
 		return a
@@ -309,7 +322,12 @@ func (e *exchange) receive(resp *safehttp.Response, id int64) answer {
 		a.outcome = record.Outcome{Class: record.Parse, Detail: record.RPCDetail(response.Error.Code), HTTPStatus: resp.Status}
 		return a
 	}
-	a.body, a.result, a.flags = kept, response.Result, slices.Clone(response.Flags)
+	if response.Result.Kind != canon.Object {
+		a.outcome = record.Outcome{Class: record.Parse, Detail: record.DetailNotJSONRPC, HTTPStatus: resp.Status}
+		return a
+	}
+	use(response.Result)
+	a.body, a.flags = kept, slices.Clone(response.Flags)
 	if !mediaTypeFits(resp.Header.Get("Content-Type"), kept) {
 		a.flags = append(a.flags, record.FlagContentType)
 	}

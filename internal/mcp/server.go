@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mcpstrata/mcpstrata/internal/canon"
 	"github.com/mcpstrata/mcpstrata/internal/record"
@@ -35,7 +36,7 @@ func text(v *canon.Value, limit int) string {
 	if v == nil || v.Kind != canon.String || len(v.Text) > limit {
 		return ""
 	}
-	return v.Text
+	return strings.Clone(v.Text) // a text is cut from the whole document
 }
 
 // capabilities returns the flat dotted names of the members below v, sorted, each
@@ -57,7 +58,7 @@ func flatten(names []string, prefix string, v *canon.Value) []string {
 		return names
 	}
 	for _, m := range v.Members {
-		name := prefix + m.Name
+		name := strings.Clone(prefix + m.Name)
 		if m.Name == "" || len(name) > maxCapability || m.Value.Kind == canon.Null {
 			continue
 		}

@@ -67,6 +67,15 @@ func (p *Prober) Attempt(ctx context.Context, endpoint string, m record.Methodol
 	if err != nil {
 		return Attempt{}, fmt.Errorf("probing %s: %w", endpoint, err)
 	}
+	var sizes []int
+	for _, page := range reading.Pages {
+		sizes = append(sizes, len(page))
+	}
+	leave, err := p.MCP.Admit(ctx, sizes...)
+	if err != nil {
+		return Attempt{}, fmt.Errorf("probing %s: %w", endpoint, err)
+	}
+	defer leave()
 	return Attempt{Result: result(reading, m), RetryAfter: reading.RetryAfter}, nil
 }
 

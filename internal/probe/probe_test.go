@@ -307,3 +307,39 @@ func TestCancelled(t *testing.T) {
 		t.Errorf("Probe = %v, want the endpoint named", err)
 	}
 }
+
+// A large list waits until it may be read as a contract, and no longer than the
+// context.
+func TestCancelledWhileWaiting(t *testing.T) {
+	const list = `{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"a"}],"x":"%s"}}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch b, _ := io.ReadAll(r.Body); {
+		case bytes.Contains(b, []byte(`"tools/list"`)):
+			fmt.Fprintf(w, list, strings.Repeat("x", 1<<20))
+		default:
+			io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+		}
+	}))
+	defer server.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p := newProber(true)
+	calls, leave := 0, func() {}
+	p.MCP.Now = func() time.Time {
+		if calls++; calls == 5 { // the beginning, two of initialize, two of tools/list
+			leave, _ = p.MCP.Admit(ctx, 1<<30, 1<<30)
+			cancel()
+		}
+		return observed
+	}
+	if r, err := p.Probe(ctx, "n", server.URL, record.V1); !errors.Is(err, context.Canceled) {
+		t.Errorf("Probe = %v, %v, want context canceled", r.Outcome(), err)
+	}
+	leave()
+	for range 3 { // no turn was lost
+		if r, err := p.Probe(t.Context(), "n", server.URL, record.V1); err != nil || !r.Outcome().OK() {
+			t.Fatalf("Probe = %v, %v, want success", r.Outcome(), err)
+		}
+	}
+}

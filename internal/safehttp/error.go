@@ -38,6 +38,7 @@ type Error struct {
 	Kind      Kind
 	Status    int   // of the answer, for kind Redirect and for errors of a body; 0 when there was no answer
 	Redirects int   // followed before
+	Resent    int   // requests sent a second time, see "Stale connections"
 	Err       error // never nil
 }
 

@@ -215,6 +215,7 @@ type Response struct {
 	Body      io.ReadCloser // decoded and bounded; Read fails with an *Error; close it, or call Finish
 	URL       string        // that answered, after redirects
 	Redirects int           // followed
+	Resent    int           // requests sent a second time, see "Stale connections"
 }
 
 // Finish closes the body like Close. Before, it reads what is left of it, at most
@@ -234,36 +235,40 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	if err != nil {
 		return nil, &Error{Kind: BadURL, Err: err}
 	}
+	resent := 0
 	for hops := 0; ; hops++ {
-		resp, err := c.send(ctx, r, u)
+		resp, again, err := c.send(ctx, r, u)
+		if again {
+			resent++
+		}
 		if err != nil {
-			err.Redirects = hops
+			err.Redirects, err.Resent = hops, resent
 			return nil, err
 		}
 		if resp.Status < 300 || resp.Status > 399 {
-			resp.Redirects = hops
+			resp.Redirects, resp.Resent = hops, resent
 			return resp, nil
 		}
 		resp.Finish(redirectGrace)
 		next, why := c.next(r.Method, u, resp, hops)
 		if why != nil {
-			return nil, &Error{Kind: Redirect, Status: resp.Status, Redirects: hops, Err: why}
+			return nil, &Error{Kind: Redirect, Status: resp.Status, Redirects: hops, Resent: resent, Err: why}
 		}
 		u = next
 	}
 }
 
 // send sends r to u and follows nothing.
-func (c *Client) send(ctx context.Context, r Request, u *url.URL) (*Response, *Error) {
+func (c *Client) send(ctx context.Context, r Request, u *url.URL) (_ *Response, again bool, _ *Error) {
 	giveUp, cancel := context.WithCancel(ctx)
 	var on carrier
 	req, err := c.request(httptrace.WithClientTrace(giveUp, on.trace()), r, u)
 	if err != nil {
 		cancel()
-		return nil, &Error{Kind: BadURL, Err: err}
+		return nil, false, &Error{Kind: BadURL, Err: err}
 	}
 	resp, err := c.transport.RoundTrip(req)
-	if err != nil && on.stale(err) && ctx.Err() == nil {
+	if again = err != nil && on.stale(err) && ctx.Err() == nil; again {
 		// A pool of its own, since the client's may hold another stale connection.
 		if req, err = c.request(giveUp, r, u); err == nil {
 			resp, err = c.pool(-1).RoundTrip(req)
@@ -271,14 +276,14 @@ func (c *Client) send(ctx context.Context, r Request, u *url.URL) (*Response, *E
 	}
 	if err != nil {
 		defer cancel()
-		return nil, classify(ctx, err)
+		return nil, again, classify(ctx, err)
 	}
 	return &Response{
 		Status: resp.StatusCode,
 		Header: resp.Header,
 		URL:    u.String(),
 		Body:   newBody(ctx, cancel, resp, c.config.MaxBody),
-	}, nil
+	}, again, nil
 }
 
 // request returns r to u as net/http has it.
