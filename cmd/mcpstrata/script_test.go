@@ -38,7 +38,7 @@ func TestScript(t *testing.T) {
 			"fleet": func(ts *testscript.TestScript, _ bool, args []string) {
 				n, err := strconv.Atoi(args[0])
 				ts.Check(err)
-				f, err := fleet.Start(context.Background(), fleet.Config{Seed: 7, Servers: n, Days: 5, Hang: 5 * time.Second})
+				f, err := fleet.Start(context.Background(), fleet.Config{Seed: 7, Servers: n, Days: 5, Hang: 20 * time.Second})
 				ts.Check(err)
 				ts.Defer(func() { f.Close() })
 				fleets[ts] = f

@@ -30,7 +30,7 @@ type world struct {
 
 func newWorld(t *testing.T, servers, days int) *world {
 	t.Helper()
-	f, err := fleet.Start(t.Context(), fleet.Config{Seed: 7, Servers: servers, Days: days, Hang: 5 * time.Second})
+	f, err := fleet.Start(t.Context(), fleet.Config{Seed: 7, Servers: servers, Days: days, Hang: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func newWorld(t *testing.T, servers, days int) *world {
 
 func (w *world) config(day int) Config {
 	return Config{
-		Data: filepath.Join(w.root, "data"), Registry: w.fleet.RegistryURL(), Timeout: time.Second, AllowPrivate: true,
+		Data: filepath.Join(w.root, "data"), Registry: w.fleet.RegistryURL(), Timeout: 5 * time.Second, AllowPrivate: true,
 		Version: "0", Vantage: "test", Clock: FastClockAt(w.fleet.Day(day).Time().Add(3 * time.Hour)), Simulated: true,
 		Seed: func() int64 { return int64(day) }, Log: func(line string) { w.log = append(w.log, line) },
 	}
