@@ -90,7 +90,7 @@ func (t tool) object() object {
 func (t tool) annotations() object {
 	var a object
 	for _, h := range t.hints {
-		a = append(a, member{h.key, h.value})
+		a = append(a, member(h))
 	}
 	return a
 }

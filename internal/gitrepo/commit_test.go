@@ -593,8 +593,8 @@ func TestCommitBrokenIndex(t *testing.T) {
 	s.checkCommit("clone", "data", id, "")
 }
 
-// played is the error of a step hook that plays a crash.
-var played = errors.New("played crash")
+// errPlayed is the error of a step hook that plays a crash.
+var errPlayed = errors.New("errPlayed crash")
 
 // TestCommitCrash stops at every step in turn, twice in a row, and then commits.
 func TestCommitCrash(t *testing.T) {
@@ -613,7 +613,7 @@ func TestCommitCrash(t *testing.T) {
 				var steps []string
 				crash := func(step string) error {
 					if steps = append(steps, step); len(steps) == at {
-						return played
+						return errPlayed
 					}
 					return nil
 				}
@@ -625,8 +625,8 @@ func TestCommitCrash(t *testing.T) {
 					}
 					return
 				}
-				if !errors.Is(err, played) {
-					t.Fatalf("Commit() = %v, want the played crash", err)
+				if !errors.Is(err, errPlayed) {
+					t.Fatalf("Commit() = %v, want the errPlayed crash", err)
 				}
 				what := fmt.Sprintf("stopped before step %d, %s", at, steps[at-1])
 				if k.name == "normal" {
@@ -636,7 +636,7 @@ func TestCommitCrash(t *testing.T) {
 					t.Fatalf("%s: Head() = %v", what, err)
 				}
 				steps = nil
-				if _, err := s.open("clone/data").Commit(t.Context(), c); err != nil && !errors.Is(err, played) {
+				if _, err := s.open("clone/data").Commit(t.Context(), c); err != nil && !errors.Is(err, errPlayed) {
 					t.Fatalf("%s twice: Commit() = %v", what, err)
 				}
 				c.Step = nil

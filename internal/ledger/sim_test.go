@@ -56,8 +56,7 @@ type day struct {
 	live       []string                 // unlisted names of which a version remains
 	limit      int
 	skip       []string // read by an earlier run of the day
-	methods    []string
-	at         string // when the readings were made; default the day at 03:15
+	at         string   // when the readings were made; default the day at 03:15
 }
 
 // tools is a good reading of a list of tools, given as JSON elements.

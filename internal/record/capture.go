@@ -69,15 +69,15 @@ func (c Capture) Differs(d Capture) []string {
 // Same reports whether two captures are equal in every member but the time of
 // the reading.
 func (c Capture) Same(d Capture) bool {
-	c.ObservedAt, d.ObservedAt = Time{}, Time{}
-	la, lb := c.Launch, d.Launch
-	c.Launch, d.Launch = nil, nil
-	eq := slices.Equal(c.ClientCapabilities, d.ClientCapabilities) && c.Pages == d.Pages &&
-		c.Protocol == d.Protocol && c.Transport == d.Transport
-	if la == nil || lb == nil {
-		return eq && la == lb
+	return slices.Equal(c.ClientCapabilities, d.ClientCapabilities) && c.Pages == d.Pages &&
+		c.Protocol == d.Protocol && c.Transport == d.Transport && c.Launch.same(d.Launch)
+}
+
+func (a *Launch) same(b *Launch) bool {
+	if a == nil || b == nil {
+		return a == b
 	}
-	return eq && slices.Equal(la.Args, lb.Args) && slices.Equal(la.EnvNames, lb.EnvNames) &&
-		la.EnvValues == lb.EnvValues && la.Home == lb.Home && la.Network == lb.Network &&
-		la.Package == lb.Package && la.ResolvedVersion == lb.ResolvedVersion
+	return slices.Equal(a.Args, b.Args) && slices.Equal(a.EnvNames, b.EnvNames) &&
+		a.EnvValues == b.EnvValues && a.Home == b.Home && a.Network == b.Network &&
+		a.Package == b.Package && a.ResolvedVersion == b.ResolvedVersion
 }
