@@ -594,7 +594,7 @@ func TestCommitBrokenIndex(t *testing.T) {
 }
 
 // errPlayed is the error of a step hook that plays a crash.
-var errPlayed = errors.New("errPlayed crash")
+var errPlayed = errors.New("played crash")
 
 // TestCommitCrash stops at every step in turn, twice in a row, and then commits.
 func TestCommitCrash(t *testing.T) {
@@ -626,7 +626,7 @@ func TestCommitCrash(t *testing.T) {
 					return
 				}
 				if !errors.Is(err, errPlayed) {
-					t.Fatalf("Commit() = %v, want the errPlayed crash", err)
+					t.Fatalf("Commit() = %v, want the played crash", err)
 				}
 				what := fmt.Sprintf("stopped before step %d, %s", at, steps[at-1])
 				if k.name == "normal" {
