@@ -188,3 +188,29 @@ func TestWorkflowAudits(t *testing.T) {
 		})
 	}
 }
+
+// The job that can write runs no program that a job before it handed over.
+func TestWriterBuildsItsOwnProgram(t *testing.T) {
+	b, err := os.ReadFile("../.github/workflows/observe.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, job, ok := strings.Cut(string(b), "\n  record:\n")
+	if !ok || !strings.Contains(job, "contents: write") {
+		t.Fatal("observe.yml has no writing job called record")
+	}
+	build, take := strings.Index(job, "go build"), strings.Index(job, "download-artifact")
+	if build < 0 || take < 0 || build > take {
+		t.Error("the writing job does not build its program before it takes what other jobs made")
+	}
+	for _, handed := range []string{"chmod +x", "$JOB/mcpstrata"} {
+		if strings.Contains(job, handed) {
+			t.Errorf("the writing job has %q: it runs what another job made", handed)
+		}
+	}
+	for _, check := range []string{"sha256sum --check --strict", "verify -data data"} {
+		if !strings.Contains(job, check) {
+			t.Errorf("the writing job lacks %q", check)
+		}
+	}
+}

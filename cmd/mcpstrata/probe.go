@@ -22,6 +22,7 @@ import (
 func probeVerb(ctx context.Context, c *call) error {
 	var f jobFlags
 	f.probeFlags(c)
+	f.budgetFlag(c)
 	c.flags.StringVar(&f.methodology, "methodology", record.V1.Version, "`version` to read a URL with")
 	plan := c.flags.String("plan", "", "`file` of the plan to execute")
 	shard := c.flags.String("shard", "1/1", "which `part` of the plan, i/n, by hash of the host")
@@ -37,27 +38,26 @@ func probeVerb(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	if *plan == "" {
-		return probeURL(ctx, c, cfg, words[0])
-	}
 	set := map[string]bool{}
 	c.flags.Visit(func(f *flag.Flag) { set[f.Name] = true })
-	if set["methodology"] {
-		return usageError{"-methodology is the plan's: give it to `mcpstrata roster`"}
+	if *plan == "" {
+		if set["shard"] || set["out"] || set["budget"] {
+			return usageError{"-shard, -out and -budget go with -plan"}
+		}
+		return probeURL(ctx, c, cfg, words[0])
 	}
 	if !set["timeout"] {
 		cfg.Timeout = 0 // the plan's
 	}
-	i, n, ok := strings.Cut(*shard, "/")
-	part, err1 := strconv.Atoi(i)
-	of, err2 := strconv.Atoi(n)
-	if !ok || err1 != nil || err2 != nil || part < 1 || of < part {
-		return usageError{fmt.Sprintf("-shard %q: it is i/n, such as 1/8", *shard)}
-	}
-	if *out == "" {
+	part, of, err := parseShard(*shard)
+	switch {
+	case err != nil:
+		return err
+	case set["methodology"]:
+		return usageError{"-methodology is the plan's: give it to `mcpstrata roster`"}
+	case *out == "":
 		return usageError{"-out is missing"}
-	}
-	if filepath.Clean(*out) == filepath.Clean(*plan) {
+	case filepath.Clean(*out) == filepath.Clean(*plan):
 		return usageError{"-out is the plan"}
 	}
 	meter := progress.New(c.stderr, "mcpstrata: probe: probed", time.Now)
@@ -69,6 +69,17 @@ func probeVerb(ctx context.Context, c *call) error {
 	}
 	_, err = fmt.Fprintf(c.stdout, "shard %d/%d: %d results, %d requests to %d hosts\n", part, of, stats.Results, stats.Requests, stats.Hosts)
 	return err
+}
+
+// parseShard reads i/n.
+func parseShard(s string) (part, of int, err error) {
+	i, n, ok := strings.Cut(s, "/")
+	part, err1 := strconv.Atoi(i)
+	of, err2 := strconv.Atoi(n)
+	if !ok || err1 != nil || err2 != nil || part < 1 || of < part {
+		return 0, 0, usageError{fmt.Sprintf("-shard %q: it is i/n, such as 1/8", s)}
+	}
+	return part, of, nil
 }
 
 // probeURL reads one server once and prints its row, with the digests beside it.

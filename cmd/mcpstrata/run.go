@@ -51,8 +51,11 @@ func (f *jobFlags) planFlags(c *call) {
 
 func (f *jobFlags) probeFlags(c *call) {
 	c.flags.DurationVar(&f.timeout, "timeout", record.V1.RequestTimeout, "longest time for one request; only with -allow-private")
-	c.flags.DurationVar(&f.budget, "budget", defaultBudget, "start no probe after this `time`; what is left counts as missed (0: no end)")
 	c.flags.BoolVar(&f.allowPrivate, "allow-private", false, "dial private addresses too: for tests and for networks of your own")
+}
+
+func (f *jobFlags) budgetFlag(c *call) {
+	c.flags.DurationVar(&f.budget, "budget", defaultBudget, "start no probe after this `time`; what is left counts as missed (0: no end)")
 }
 
 // config checks the flags and returns the job that they describe.
@@ -116,6 +119,7 @@ func runDaily(ctx context.Context, c *call) error {
 	f.dataFlag(c)
 	f.planFlags(c)
 	f.probeFlags(c)
+	f.budgetFlag(c)
 	push := c.flags.Bool("push", false, "push the commit to the remote "+daily.Remote)
 	if _, err := c.parse(0, 0); err != nil {
 		return err

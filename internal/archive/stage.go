@@ -216,12 +216,16 @@ func (s *Stage) place(root *os.Root, i int, f StagedFile) error {
 	if fi, err := root.Lstat(local); err == nil && !fi.Mode().IsRegular() {
 		return fmt.Errorf("there is something else than a file")
 	}
-	tmp := local + "+tmp" // + never occurs in a slug; no other file ends so
+	tmp := Unplaced(local)
 	if err := root.WriteFile(tmp, b, 0o666); err != nil {
 		return errors.Join(err, root.Remove(tmp))
 	}
 	return root.Rename(tmp, local)
 }
+
+// Unplaced returns the name under which a file is written before it is renamed
+// into place. + never occurs in a slug, and no other file ends so.
+func Unplaced(name string) string { return name + "+tmp" }
 
 // removeEmpty removes the folders from dir upwards as long as they are empty.
 func removeEmpty(root *os.Root, dir string) {

@@ -385,26 +385,6 @@ func (t *Tree) FindBody(d canon.Digest) (record.Body, bool, error) {
 	return record.Body{}, false, nil
 }
 
-// TombstonesPath is the list of bodies that were removed on request.
-const TombstonesPath = "tombstones.jsonl"
-
-// Tombstones returns the digests of the bodies that were removed on request.
-func (t *Tree) Tombstones() (map[canon.Digest]bool, error) {
-	b, err := t.ReadFile(TombstonesPath)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", TombstonesPath, err)
-	}
-	list, err := lines[record.Tombstone](TombstonesPath, b)
-	if err != nil {
-		return nil, err
-	}
-	removed := map[canon.Digest]bool{}
-	for _, t := range list {
-		removed[t.SHA256] = true
-	}
-	return removed, nil
-}
-
 // HeadBodies returns the bodies of the head of a row, in page order, checked
 // against the digests that the row states.
 func (t *Tree) HeadBodies(methodology string, o record.Observation) ([][]byte, error) {

@@ -1,5 +1,5 @@
 // Package daily is the daily job as one function: plan, sweep, ledger, archive,
-// commit, and a site builder passed in.
+// commit.
 //
 // [Run] is made of the same stages that can be run one by one, on one machine or
 // spread over several: [Job.Roster] writes a plan and the listing it was made
@@ -175,12 +175,52 @@ func (j *Job) tellUnrecorded() error {
 	return nil
 }
 
+// explained reports whether the data folder is as the newest commit has it, but
+// for files that an earlier start has placed from the stage.
+func (j *Job) explained(m archive.Manifest) error {
+	dirty, err := j.repo.Dirty()
+	if err != nil {
+		return fmt.Errorf("comparing %s with the newest commit: %w", j.cfg.Data, err)
+	}
+	if len(dirty) == 0 {
+		return nil
+	}
+	staged := map[string]canon.Digest{}
+	for _, f := range m.Files {
+		staged[f.Path] = f.SHA256
+		staged[archive.Unplaced(f.Path)] = "" // half written
+	}
+	removed := map[string]bool{}
+	for _, name := range m.Removed {
+		removed[name] = true
+	}
+	tree := archive.Open(os.DirFS(j.cfg.Data))
+	var strange []string
+	for _, name := range dirty {
+		b, err := tree.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", name, err)
+		}
+		want, ours := staged[name]
+		if !(ours && (want == "" || b == nil || want == canon.Sum(b)) || removed[name] && b == nil) {
+			strange = append(strange, name)
+		}
+	}
+	return j.strange(strange)
+}
+
 // clean reports whether the data folder is as the newest commit has it.
 func (j *Job) clean() error {
 	dirty, err := j.repo.Dirty()
 	if err != nil {
 		return fmt.Errorf("comparing %s with the newest commit: %w", j.cfg.Data, err)
 	}
+	return j.strange(dirty)
+}
+
+// strange returns the error for files that differ from the newest commit, if
+// there are any.
+func (j *Job) strange(dirty []string) error {
 	if len(dirty) == 0 {
 		return nil
 	}
@@ -224,12 +264,17 @@ type Result struct {
 }
 
 // Run does the whole job: roster, probe, record, commit.
-func Run(ctx context.Context, cfg Config) (*Result, error) {
+func Run(ctx context.Context, cfg Config) (r *Result, err error) {
 	j, err := Open(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	defer j.Close()
+	defer func() {
+		if err != nil && j.cfg.Step == nil { // what a crash leaves is told at the next start
+			err = errors.Join(err, os.RemoveAll(j.runDir()))
+		}
+	}()
 	if err := os.MkdirAll(j.runDir(), 0o777); err != nil {
 		return nil, fmt.Errorf("making a folder for the run: %w", err)
 	}
@@ -282,13 +327,17 @@ func (j *Job) rollForward(ctx context.Context, stage *archive.Stage) (id string,
 			return "", err
 		}
 		if committed && head.Trailers["Run"] != m.Run {
-			return head.ID, stage.Discard() // something was committed on top of it
+			j.cfg.Log(fmt.Sprintf("the run %s was committed already, and more on top of it", m.Run))
+			return "", stage.Discard()
 		}
 		if !committed {
 			if m.Parent, err = j.parentFor(m, head.ID); err != nil {
 				return "", &HintError{err, fmt.Sprintf("check out the branch that the run was made on and run `mcpstrata commit` there, or give the run up by removing %s", stage.Dir())}
 			}
 		}
+	}
+	if err := j.explained(m); err != nil {
+		return "", err
 	}
 	if err := stage.Apply(j.cfg.Data); err != nil {
 		return "", &HintError{err, fmt.Sprintf("nothing is lost: clear the way, then run `mcpstrata commit`; or give the run up by removing %s", stage.Dir())}

@@ -515,3 +515,48 @@ func TestBudgetMakesTheRunPartial(t *testing.T) {
 	}
 	w.sound()
 }
+
+// What was changed in the data folder between the record and the commit is
+// refused, not overwritten and not taken along.
+func TestCommitRefusesUnexplainedChanges(t *testing.T) {
+	tests := []struct {
+		name, file string
+		change     func(b []byte) []byte
+	}{
+		{"a file of the stage", archive.TimingPath, func(b []byte) []byte { return append(b, "junk\n"...) }},
+		{"a file beside it", OptOutPath, func([]byte) []byte { return []byte("com.example/x\n") }},
+		{"a file of nobody", "mine.txt", func([]byte) []byte { return []byte("mine\n") }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, 4, 3)
+			w.must(0, nil)
+			_, err := w.run(1, func(c *Config) {
+				c.Step = func(name string) error {
+					if strings.HasPrefix(name, "place: ") {
+						return errKilled
+					}
+					return nil
+				}
+			})
+			if !errors.Is(err, errKilled) {
+				t.Fatalf("the run was not killed: %v", err)
+			}
+			name := filepath.Join(w.root, "data", tt.file)
+			b, err := os.ReadFile(name)
+			if err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(name, tt.change(b), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			var hint *HintError
+			if _, err := CommitStaged(t.Context(), w.config(1)); !errors.As(err, &hint) || !strings.Contains(err.Error(), tt.file) {
+				t.Errorf("CommitStaged = %v, want a refusal that names %s", err, tt.file)
+			}
+			if got := w.git("log", "--format=%s"); strings.Count(got, "\n") != 1 {
+				t.Errorf("it committed:\n%s", got)
+			}
+		})
+	}
+}

@@ -584,6 +584,7 @@ func TestFilesChangeOnlyWithTheHead(t *testing.T) {
 	released.Server = &record.Server{Capabilities: []string{"tools"}, Name: "s", Version: "2"}
 	body, page, file, init := archive.BodyPath("v1", x, ""), archive.BodyPath("v1", x, "2"), archive.ContractPath("v1", x), archive.BodyPath("v1", x, "init")
 	two := tools(tool("a", "C"))
+	two.Capture.Pages.Read = 2
 	two.Pages = append(two.Pages, []byte(`{"jsonrpc":"2.0","id":3,"result":{"tools":[`+tool("b", "B")+`]}}`))
 	tests := []struct {
 		name string
@@ -674,20 +675,66 @@ func TestEndpointMovedOnADayThatIsCompleted(t *testing.T) {
 	}
 }
 
-// What a shard states of a new contract is held against its bytes.
-func TestResultThatContradictsItsBodies(t *testing.T) {
-	s := newSim(t, x)
-	honest := s.result(x, tools(tool("a", "A")), record.Time{})
-	for name, lie := range map[string]func(r *record.Result){
-		"identity": func(r *record.Result) { r.Identity = "sha256:0" },
-		"tools":    func(r *record.Result) { r.Tools = 7 },
-		"bodies":   func(r *record.Result) { r.Pages = [][]byte{[]byte("{}")} },
-	} {
-		r := honest
-		lie(&r)
-		l := &line{b: &book{in: &Input{Put: func(string, []byte) error { return nil }}}, methodology: record.V1}
-		if err := l.putContract(x, nil, r); err == nil {
-			t.Errorf("a result with false %s was recorded", name)
-		}
+// What a shard states is held against its bytes and the forms of the records; a
+// result that they don't bear out counts as missed, and the others stand.
+func TestResultsThatAreNotBelieved(t *testing.T) {
+	lies := map[string]func(r *record.Result){
+		"identity":    func(r *record.Result) { r.Identity = canon.Sum(nil) },
+		"ordered":     func(r *record.Result) { r.Ordered = canon.Sum(nil) },
+		"tools":       func(r *record.Result) { r.Tools = 7 },
+		"no contract": func(r *record.Result) { r.Pages = [][]byte{[]byte("{}")} },
+		"no bodies":   func(r *record.Result) { r.Pages = nil },
+		"no capture":  func(r *record.Result) { r.Capture = nil },
+		"no server":   func(r *record.Result) { r.Server = nil },
+		"pages":       func(r *record.Result) { c := *r.Capture; c.Pages.Read = 7; r.Capture = &c },
+		"flag":        func(r *record.Result) { r.Flags = []record.Flag{"zzz"} },
+		"time":        func(r *record.Result) { r.Observed = record.At(r.Observed.AddDate(10, 0, 0)) },
+		"latency":     func(r *record.Result) { r.ListMS = 1 << 40 },
+		"class": func(r *record.Result) {
+			*r = record.Result{Name: r.Name, Method: r.Method, Observed: r.Observed, Class: "odd"}
+		},
+		"no_endpoint": func(r *record.Result) {
+			*r = record.Result{Name: r.Name, Method: r.Method, Observed: r.Observed, Class: record.NoEndpoint, Step: record.StepInitialize}
+		},
+		"failure, no step": func(r *record.Result) {
+			*r = record.Result{Name: r.Name, Method: r.Method, Observed: r.Observed, Class: record.TLS}
+		},
+		"detail": func(r *record.Result) {
+			*r = record.Result{Name: r.Name, Method: r.Method, Observed: r.Observed, Class: record.TLS, Step: record.StepInitialize, Detail: "x y"}
+		},
+		"success with step": func(r *record.Result) { r.Step = record.StepInitialize },
 	}
+	for name, lie := range lies {
+		t.Run(name, func(t *testing.T) {
+			s := newSim(t, x, "com.example/y")
+			a := tools(tool("a", "A"))
+			both := map[string]record.Result{x: a, "com.example/y": a}
+			s.must(day{day: "2026-11-01", got: both})
+			before := s.row(x)
+			changed := map[string]record.Result{x: tools(tool("a", "B")), "com.example/y": a}
+			sum := s.must(day{day: "2026-11-02", got: changed, lie: func(r *record.Result) {
+				if r.Name == x {
+					lie(r)
+				}
+			}})
+			if !sum.Run.Partial || !cmp.Equal(s.row(x), before) || len(s.events("2026-11-02", x)) != 0 {
+				t.Errorf("partial %v, row %+v, want the row of the day before in a partial run", sum.Run.Partial, s.row(x))
+			}
+			if len(s.said) != 1 || !strings.Contains(s.said[0], x) {
+				t.Errorf("it said %q, want one line that names the target", s.said)
+			}
+		})
+	}
+	t.Run("an old identity for new bodies", func(t *testing.T) {
+		s := newSim(t, x, "com.example/y")
+		a := tools(tool("a", "A"))
+		s.must(day{day: "2026-11-01", got: map[string]record.Result{x: a, "com.example/y": a}})
+		old := s.row(x).Head
+		sum := s.must(day{day: "2026-11-02", got: map[string]record.Result{x: tools(tool("a", "B")), "com.example/y": a}, lie: func(r *record.Result) {
+			r.Identity, r.Ordered = old.Identity, old.Ordered
+		}})
+		if !sum.Run.Partial {
+			t.Error("a drift was hidden")
+		}
+	})
 }

@@ -72,15 +72,14 @@ func (l *line) readEarlier() error {
 	for name, o := range l.before {
 		stood[name] = standing{o.ErrorClass, o.Retired != ""}
 	}
-	day := l.b.in.Plan.Day
-	for window := 0; len(l.headers) < len(l.b.runs); {
-		run := l.b.runs[len(l.b.runs)-1-len(l.headers)]
+	day, window := l.b.in.Plan.Day, 0
+	for _, run := range slices.Backward(l.b.runs) {
 		head, _, ok, err := l.b.in.Tree.Observations(run, l.methodology.Version)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			break // the methodology was not yet read with
+			continue
 		}
 		switch last := len(l.headers) == 0 || l.headers[len(l.headers)-1].Day != head.Day; {
 		case head.Day == l.b.in.Plan.Day:
@@ -182,6 +181,10 @@ func (l *line) take(r record.Result) error {
 	if _, twice := times[r.Name]; twice {
 		return fmt.Errorf("there are two results of %s", r.Name)
 	}
+	if why := l.misfit(r); why != "" {
+		l.b.in.Log(fmt.Sprintf("%s: its result is not believed and counts as missed: %s", r.Name, why))
+		return nil
+	}
 	times[r.Name] = record.Result{Observed: r.Observed, InitMS: r.InitMS, ListMS: r.ListMS}
 	if end := r.Observed.Add(time.Duration(max(r.InitMS, 0)+max(r.ListMS, 0)) * time.Millisecond); end.After(l.b.finished) {
 		l.b.finished = end
@@ -272,9 +275,6 @@ func (l *line) lastRead(name string) record.Day {
 // succeed enters a good reading: the server, the contract, and what they say
 // against the head.
 func (l *line) succeed(o *record.Observation, t record.PlanTarget, r record.Result) error {
-	if r.Capture == nil || len(r.Pages) == 0 || r.Identity == "" {
-		return fmt.Errorf("a success without its capture, body or identity")
-	}
 	o.Flags = mergeFlags(t.Flags, r.Flags)
 	if err := l.setServer(o, r); err != nil {
 		return err
@@ -284,8 +284,8 @@ func (l *line) succeed(o *record.Observation, t record.PlanTarget, r record.Resu
 		Capture: *r.Capture, Confirmed: true, FirstObserved: l.b.in.Plan.Day,
 		Identity: r.Identity, Ordered: r.Ordered, Tools: r.Tools,
 	}
+	head.Artifacts = sums(r.Pages)
 	for _, p := range r.Pages {
-		head.Artifacts = append(head.Artifacts, canon.Sum(p))
 		head.Bytes += int64(len(p))
 	}
 	if old != nil && r.Observed.Before(old.Capture.ObservedAt.Time) {
@@ -388,9 +388,6 @@ func stateOf(s *record.Server, c record.Capture) serverState {
 // setServer enters what the handshake said. The body of the handshake is kept
 // beside the artifact when it says something else than before.
 func (l *line) setServer(o *record.Observation, r record.Result) error {
-	if r.Server == nil {
-		return nil
-	}
 	now := record.Value(stateOf(r.Server, *r.Capture))
 	old := o.Server
 	if old != nil && o.Head != nil {
@@ -410,14 +407,6 @@ func (l *line) putContract(name string, old *record.Head, r record.Result) error
 	c, err := contract.Read(r.Pages)
 	if err != nil {
 		return fmt.Errorf("reading the new contract: %w", err)
-	}
-	// A shard may come from a machine that is not trusted with more than probing.
-	identity, err := c.Identity(l.methodology.CanonicalForm)
-	if err != nil {
-		return fmt.Errorf("naming the new contract: %w", err)
-	}
-	if identity != r.Identity || len(c.Tools) != r.Tools {
-		return fmt.Errorf("its result states %s and %d tools, but its bodies say %s and %d", r.Identity, r.Tools, identity, len(c.Tools))
 	}
 	v := l.methodology.Version
 	if err := l.b.in.Put(archive.ContractPath(v, name), c.File()); err != nil {

@@ -1,7 +1,7 @@
-// Package mcp speaks just enough MCP, of both eras, to have a server list its
-// tools, and returns the bytes with the conditions.
+// Package mcp speaks just enough MCP to have a server list its tools, and returns
+// the bytes with the conditions.
 //
-// Today it speaks the older era, as methodology v1 asks. It never calls a tool,
+// It speaks the era of the handshake, as methodology v1 asks. It never calls a tool,
 // never fetches what an answer names, sends no credentials, no Origin and no
 // declared header.
 //

@@ -54,3 +54,17 @@ var Flags = []struct {
 	{FlagResultType, "The result had a resultType other than complete."},
 	{FlagSSEUnterminated, "The event that answered was not closed by a blank line before the stream ended."},
 }
+
+// FlagsInForm reports whether flags are of the closed set, sorted, each once.
+func FlagsInForm(flags []Flag) bool {
+	for i, f := range flags {
+		known := false
+		for _, d := range Flags {
+			known = known || d.Flag == f
+		}
+		if !known || i > 0 && flags[i-1] >= f {
+			return false
+		}
+	}
+	return true
+}

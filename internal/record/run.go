@@ -30,7 +30,7 @@ type Coverage struct {
 	Active    int            `json:"active"`    // attempted, and reached on one of the last 7 days recorded before, degraded ones not counted (first day: all attempted)
 	Answered  int            `json:"answered"`  // success
 	Attempted int            `json:"attempted"` // probed
-	Classes   map[string]int `json:"classes"`   // targets per class label; the sum is targets less those never attempted
+	Classes   map[string]int `json:"classes"`   // targets per class label; the sum is targets less those that no run of this day attempted
 	Coverage  int            `json:"coverage"`  // reached of active, in basis points, rounded down; 10000 when none is active
 	Details   map[string]int `json:"details"`   // targets per class/detail, where there is a detail
 	Eligible  int            `json:"eligible"`  // targets with an endpoint

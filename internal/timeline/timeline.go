@@ -1,9 +1,7 @@
-// Package timeline joins dated records into one life per target: confirmation,
-// returns, gaps, retirement, censoring. It is a pure function of the dated
-// files; it can be corrected and run again over all history.
-//
-// This first form reads contract lives out of a target's dated rows. What counts
-// as an event of the half-life, gaps and censoring build on it.
+// Package timeline joins dated records into the lives of a target's contracts:
+// when each began and ended, whether it was confirmed, what it is a return of. It
+// is a pure function of the dated files; it can be corrected and run again over
+// all history.
 package timeline
 
 import (

@@ -1,0 +1,98 @@
+package ledger
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/mcpstrata/mcpstrata/internal/canon"
+	"github.com/mcpstrata/mcpstrata/internal/contract"
+	"github.com/mcpstrata/mcpstrata/internal/record"
+)
+
+// How far from the time of the plan a reading may be dated. The clocks of the
+// machines that probe need not agree; a year is no disagreement.
+const (
+	maxEarly = time.Hour
+	maxLate  = 48 * time.Hour
+)
+
+// Forms of the open members of a failure.
+var (
+	detailForm = regexp.MustCompile(`^[a-z0-9_]{0,32}(:-?[0-9]{1,19})?$`)
+	stepForm   = regexp.MustCompile(`^(initialize|tools/list(#[1-9][0-9]{0,3})?)$`)
+)
+
+// misfit says why a result is not believed, and "" when it is. A shard comes from
+// a machine that is trusted with probing and nothing else: what its bytes don't
+// bear out is as good as missed.
+func (l *line) misfit(r record.Result) string {
+	planned := l.b.in.Plan.Planned
+	switch {
+	case r.Observed.Before(planned.Add(-maxEarly)) || r.Observed.After(planned.Add(maxLate)):
+		return "it is dated " + r.Observed.Format(time.RFC3339)
+	case r.InitMS < -1 || r.ListMS < -1 || r.InitMS > maxLate.Milliseconds() || r.ListMS > maxLate.Milliseconds():
+		return "its latencies can't be"
+	case r.Class != record.Success:
+		return misfitFailure(r)
+	case !record.FlagsInForm(r.Flags):
+		return fmt.Sprintf("%.200q are no flags", r.Flags)
+	case r.Detail != "" || r.Step != "" || r.HTTPStatus != 0:
+		return "a success with a detail, a step or a status"
+	case r.Capture == nil || r.Server == nil || len(r.Pages) == 0 || r.Capture.Pages.Read != len(r.Pages):
+		return "a success without its capture, server or bodies"
+	}
+	return l.misread(r)
+}
+
+func misfitFailure(r record.Result) string {
+	switch {
+	case !r.Class.Known() || r.Class == record.NoEndpoint && r.Detail != record.DetailBadURL:
+		return fmt.Sprintf("no probe ends as %s", r.Outcome())
+	case !detailForm.MatchString(string(r.Detail)):
+		return fmt.Sprintf("%.40q is no detail", r.Detail)
+	case !stepForm.MatchString(string(r.Step)):
+		return fmt.Sprintf("%.40q is no step", r.Step)
+	case r.HTTPStatus < 0 || r.HTTPStatus > 999:
+		return "its status can't be"
+	}
+	return ""
+}
+
+// misread says why the bodies of a success don't mean what the result states.
+// The same bodies as the head's are not read again.
+func (l *line) misread(r record.Result) string {
+	stated := fmt.Sprintf("it states %s, %s and %d tools", r.Identity, r.Ordered, r.Tools)
+	if old := l.before[r.Name].Head; old != nil && slices.Equal(sums(r.Pages), old.Artifacts) {
+		if r.Identity != old.Identity || r.Ordered != old.Ordered || r.Tools != old.Tools {
+			return stated + ", and its bodies are those of the head, which says otherwise"
+		}
+		return ""
+	}
+	c, err := contract.Read(r.Pages)
+	if err != nil {
+		return "its bodies hold no contract: " + err.Error()
+	}
+	identity, err := c.Identity(l.methodology.CanonicalForm)
+	if err != nil {
+		return "its bodies have no identity: " + err.Error()
+	}
+	var ordered canon.Digest
+	if l.methodology.CanonicalForm != canon.FormV2 {
+		ordered, _ = c.Identity(canon.FormV2) // "" where that form refuses
+	}
+	if identity != r.Identity || ordered != r.Ordered || len(c.Tools) != r.Tools {
+		return fmt.Sprintf("%s, and its bodies say %s, %s and %d", stated, identity, ordered, len(c.Tools))
+	}
+	return ""
+}
+
+// sums returns the digests of bodies.
+func sums(pages [][]byte) []canon.Digest {
+	var out []canon.Digest
+	for _, p := range pages {
+		out = append(out, canon.Sum(p))
+	}
+	return out
+}
