@@ -19,6 +19,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -126,7 +127,14 @@ func (e usageError) Error() string { return e.what }
 // errFound is returned by verbs that check and have printed what they found.
 var errFound = errors.New("found")
 
+// memoryLimit, in bytes, is where the collector begins to work harder: bodies of
+// hostile servers, all at once, are garbage soon. GOMEMLIMIT overrides it.
+const memoryLimit = 1 << 30
+
 func main() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryLimit)
+	}
 	ctx := context.Background()
 	waits := func(c command) bool { return len(os.Args) > 1 && c.name == os.Args[1] && c.waits }
 	if slices.ContainsFunc(commands(), waits) {

@@ -104,7 +104,7 @@ func (v *view) observed(day record.Day) ([]observed, error) {
 	var out []observed
 	for _, o := range rows {
 		row := observed{Observation: o}
-		if o.ErrorClass != record.NoEndpoint && o.Retired == "" {
+		if missed[o.Name] || o.ErrorClass != record.NoEndpoint && o.Retired == "" {
 			attempted := !missed[o.Name]
 			row.Attempted = &attempted
 		}

@@ -57,8 +57,8 @@ func probeVerb(ctx context.Context, c *call) error {
 		return usageError{"-methodology is the plan's: give it to `mcpstrata roster`"}
 	case *out == "":
 		return usageError{"-out is missing"}
-	case filepath.Clean(*out) == filepath.Clean(*plan):
-		return usageError{"-out is the plan"}
+	case filepath.Clean(*out) == filepath.Clean(*plan), filepath.Clean(*out) == filepath.Clean(daily.ListingPath(*plan)):
+		return usageError{"-out is the plan, or its listing"}
 	}
 	meter := progress.New(c.stderr, "mcpstrata: probe: probed", time.Now)
 	cfg.Progress = meter.Set
@@ -71,12 +71,15 @@ func probeVerb(ctx context.Context, c *call) error {
 	return err
 }
 
+// maxShards bounds the parts of a plan: a matrix of machines is far smaller.
+const maxShards = 4096
+
 // parseShard reads i/n.
 func parseShard(s string) (part, of int, err error) {
 	i, n, ok := strings.Cut(s, "/")
 	part, err1 := strconv.Atoi(i)
 	of, err2 := strconv.Atoi(n)
-	if !ok || err1 != nil || err2 != nil || part < 1 || of < part {
+	if !ok || err1 != nil || err2 != nil || part < 1 || of < part || of > maxShards {
 		return 0, 0, usageError{fmt.Sprintf("-shard %q: it is i/n, such as 1/8", s)}
 	}
 	return part, of, nil

@@ -152,8 +152,12 @@ func (c *call) tell(r *daily.Result, methodologies []string) error {
 	w := &lines{w: c.stdout}
 	for _, v := range methodologies {
 		m := r.Run.Methodologies[v]
-		w.printf("%s %s: %s targets, %s probed, %s answered, %d changed, coverage %d.%02d %%, commit %s\n", r.Run.Run, v,
-			progress.Count(m.Targets), progress.Count(m.Attempted), progress.Count(m.Answered), r.Drifted, m.Coverage/100, m.Coverage%100, r.Commit[:12])
+		coverage := fmt.Sprintf("coverage %d.%02d %%", m.Coverage/100, m.Coverage%100)
+		if r.Run.Partial {
+			coverage = "partial"
+		}
+		w.printf("%s %s: %s targets, %s probed, %s answered, %d changed, %s, commit %s\n", r.Run.Run, v,
+			progress.Count(m.Targets), progress.Count(m.Attempted), progress.Count(m.Answered), r.Drifted, coverage, r.Commit[:12])
 	}
 	return w.err
 }

@@ -105,9 +105,27 @@ func OpenStage(gitDir string, step func(string) error) (s *Stage, whole bool, er
 		err = record.Decode(b, &s.manifest)
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("opening the stage: %w", err)
+		return nil, false, &DamagedError{s.dir, err}
 	}
 	return s, true, nil
+}
+
+// A DamagedError reports a stage whose manifest can't be read.
+type DamagedError struct {
+	Dir string // of the stage
+	Err error
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("reading the manifest of the stage %s: %v", e.Dir, e.Err)
+}
+
+// Unwrap returns why.
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// Hint says what to do.
+func (e *DamagedError) Hint() string {
+	return "the run that it holds can't be recorded any more: remove that folder and run again"
 }
 
 // Manifest returns what the stage holds.

@@ -5,7 +5,7 @@
 // [Rules] is the list. A data folder is sound when every file in it is one that
 // the archive writes and none is missing; when each has the bytes that the run
 // records, the rows and the indexes state; when every row, event and count
-// follows from the dated files before it; and when the registry's pages can be
+// follows from the dated files before it, as far as these show it; and when the registry's pages can be
 // rebuilt. What a run wrote is recomputed here on its own, from the dated files,
 // and not by the code that wrote it.
 //
@@ -19,8 +19,15 @@
 // # What is not checked
 //
 // Bodies that are no longer in the tree: that git has the object which an index
-// states is checked, its bytes are not; nor is what a drift event says of
-// single tools, which only those bodies show. Without a newest commit to compare
+// states is checked, its bytes are not. So the classes, the changes and the
+// reread of a drift event are taken as written: they are what those bodies, or a
+// reading that was not kept, said. Everything else in an event is derived anew.
+//
+// What a server sent, and when, beyond what the archive holds of it: a tree that
+// was made up whole, every digest included, has no fault. Nor is a body that was
+// removed on request looked for in the history of git; there it may still be.
+//
+// Without a newest commit to compare
 // with, the newest run record is checked only for what follows from the rest.
 //
 // # Mending
@@ -119,6 +126,7 @@ type auditor struct {
 	sums  map[string]sum         // of regular files, once read
 
 	mu      sync.Mutex // guards found, sums and checked while bodies are read
+	racing  bool       // bodies are read: which fault of a file comes first is chance
 	found   map[string]finding
 	checked map[string]int
 
@@ -135,14 +143,20 @@ type auditor struct {
 }
 
 // finding is a fault before its path and mend are written out.
-type finding struct{ rule, says string }
+type finding struct {
+	rule, says string
+	raced      bool // found while bodies were read
+}
 
-// fault records what is wrong with a file, unless something is known already.
+// fault records what is wrong with a file, unless something is known already. Of
+// what is found in no order, the least by rule and words is kept.
 func (a *auditor) fault(name, rule, format string, args ...any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if _, ok := a.found[name]; !ok {
-		a.found[name] = finding{rule, fmt.Sprintf(format, args...)}
+	f := finding{rule, fmt.Sprintf(format, args...), a.racing}
+	old, ok := a.found[name]
+	if !ok || old.raced && f.raced && cmp.Or(strings.Compare(f.rule, old.rule), strings.Compare(f.says, old.says)) < 0 {
+		a.found[name] = f
 	}
 }
 
@@ -397,13 +411,15 @@ func (a *auditor) mend(name string, f finding) (says, command string) {
 		rm = "rm -rf -- "
 	}
 	if a.Committed == nil {
-		if f.rule == "unexpected-file" {
+		if f.rule == "unexpected-file" || f.rule == "tombstone" && name != tombsPath {
 			return f.says, rm + target
 		}
 		return f.says + "; no git repository holds this folder, so take the file from another copy of the dataset", "cp COPY/" + Quote(name) + " " + target
 	}
 	tracked := a.tracked(name)
 	switch {
+	case f.rule == "tombstone" && name != tombsPath && tracked && !a.dirty(name):
+		return f.says + "; the newest commit has it so: remove it, and commit that", a.Git + " rm -- " + target
 	case !tracked && exists:
 		command = rm + target
 		for other := range a.Committed {
@@ -427,10 +443,10 @@ func (a *auditor) mend(name string, f finding) (says, command string) {
 }
 
 // restorable returns the git object that the indexes state for a body which the
-// newest commit has otherwise.
+// newest commit has otherwise; never one that was removed on request.
 func (a *auditor) restorable(name string) (blob string, ok bool) {
 	e, ok := a.newest[strings.TrimPrefix(name, archive.Dir+"/")]
-	if !ok || a.Has == nil || a.Committed[name] == e.Blob || !a.Has(e.Blob) {
+	if !ok || a.tombs[e.SHA256] || a.Has == nil || a.Committed[name] == e.Blob || !a.Has(e.Blob) {
 		return "", false
 	}
 	return e.Blob, true

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -19,6 +20,8 @@ import (
 func (a *auditor) checkBodies(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
+	a.racing = true
+	defer func() { a.racing = false }()
 	for m, o := range a.lines {
 		for name, e := range o.rows {
 			row := e.row
@@ -50,7 +53,9 @@ func (a *auditor) checkBodies(ctx context.Context) error {
 // below returns a path below the series.
 func below(name string) string { return strings.TrimPrefix(name, archive.Dir+"/") }
 
-// readBody reads one of the files that are read once, and remembers its sum.
+// readBody reads one of the files that are read once, and remembers its sum. It
+// returns nil if there is none, and for a body that was removed on request: that
+// it is there is its fault, and nothing else is asked of it.
 func (a *auditor) readBody(name string) ([]byte, error) {
 	b, err := a.read(name)
 	if err != nil || b == nil {
@@ -58,9 +63,13 @@ func (a *auditor) readBody(name string) ([]byte, error) {
 	}
 	s := a.sumOf(b)
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	a.sums[name] = s
 	a.checked["bodies"]++
+	a.mu.Unlock()
+	if a.tombs[s.sha256] {
+		a.fault(name, "tombstone", "the body of the removed digest %s is still there", s.sha256)
+		return nil, nil
+	}
 	return b, nil
 }
 
@@ -93,8 +102,14 @@ func (a *auditor) checkTarget(version string, row record.Observation) error {
 	}
 	name := archive.ContractPath(version, row.Name)
 	file, err := a.readBody(name)
-	if err != nil || !whole {
+	if err != nil {
 		return err
+	}
+	if i := slices.IndexFunc(row.Head.Artifacts, func(d canon.Digest) bool { return a.tombs[d] }); file != nil && i >= 0 {
+		a.fault(name, "tombstone", "it was made from the removed body %s, and is still there", row.Head.Artifacts[i])
+	}
+	if !whole {
+		return nil
 	}
 	c, err := contract.Read(pages)
 	if err != nil {

@@ -86,11 +86,10 @@ type eventBook struct {
 	r        *run
 	baseline bool
 	want     []record.Event
-	maybe    map[string]bool // name and kind of events that may stand or not
 }
 
 func (a *auditor) newEventBook(o *observation, r *run, baseline bool) *eventBook {
-	return &eventBook{a: a, o: o, r: r, baseline: baseline, maybe: map[string]bool{}}
+	return &eventBook{a: a, o: o, r: r, baseline: baseline}
 }
 
 func (b *eventBook) add(name string, kind record.Kind, fill func(*record.Event)) {
@@ -126,7 +125,7 @@ func (b *eventBook) take(old *record.Observation, e *entry, o record.Observation
 		b.add(o.Name, record.FirstAnswer, func(e *record.Event) { e.New, e.NewArtifacts = o.Head.Identity, o.Head.Artifacts })
 		return
 	}
-	b.maybe[o.Name+" "+string(record.ServerChanged)] = true
+	b.server(*old, o)
 	was, is := old.Head, o.Head
 	if was.Identity != is.Identity {
 		b.drift(e, o.Name, was, is)
@@ -156,6 +155,31 @@ func endpointValue(url string) []byte {
 	return record.Value(url)
 }
 
+// A serverState is what an event of the server states of it, before and after.
+type serverState struct {
+	Capabilities []string     `json:"capabilities"`
+	Instructions canon.Digest `json:"instructions,omitempty"`
+	Name         string       `json:"name,omitempty"`
+	Negotiated   string       `json:"negotiated,omitempty"`
+	Version      string       `json:"version,omitempty"`
+}
+
+func serverOf(o record.Observation) []byte {
+	s := o.Server
+	return record.Value(serverState{s.Capabilities, s.Instructions, s.Name, o.Head.Capture.Protocol.Negotiated, s.Version})
+}
+
+// server adds the event of a handshake that said something else than the one
+// before. Both rows have a head; only a success is a reading of the server.
+func (b *eventBook) server(old, o record.Observation) {
+	if o.ErrorClass != record.Success || old.Server == nil || o.Server == nil {
+		return
+	}
+	if was, is := serverOf(old), serverOf(o); !bytes.Equal(was, is) {
+		b.add(o.Name, record.ServerChanged, func(e *record.Event) { e.From, e.To = was, is })
+	}
+}
+
 func (b *eventBook) drift(life *entry, name string, was, is *record.Head) {
 	last := was.LastObserved
 	if last == "" {
@@ -171,8 +195,8 @@ func (b *eventBook) drift(life *entry, name string, was, is *record.Head) {
 }
 
 // compare holds the events that were written to those that the rows show. What
-// only the bodies or the handshake show is taken as written: the classes and
-// tools of a drift, and a change of the server.
+// only the bodies show is taken as written: the classes, changes and reread of a
+// drift.
 func (b *eventBook) compare() {
 	name := archive.EventsPath(b.r.id)
 	if !b.r.eventsOK {
@@ -204,14 +228,14 @@ func (b *eventBook) compare() {
 		case c < 0:
 			b.a.fault(name, "event", "the rows show an event %s of %q, and there is none", b.want[i].Kind, b.want[i].Name)
 			i++
-		case c > 0 && b.maybe[written[j].Name+" "+string(written[j].Kind)]:
-			j++
 		case c > 0:
 			b.a.fault(name, "event", "there is an event %s of %q, and the rows do not show it", written[j].Kind, written[j].Name)
 			j++
 		default:
 			got := written[j]
-			got.Changes, got.Classes, got.Reread = nil, nil, ""
+			if got.Kind == record.Drift {
+				got.Changes, got.Classes, got.Reread = nil, nil, ""
+			}
 			got.Degraded = sure && got.Degraded
 			if !bytes.Equal(record.Line(b.want[i]), record.Line(got)) {
 				b.a.fault(name, "event", "the event %s of %q is not what the rows show: %s", b.want[i].Kind, b.want[i].Name, strings.TrimSpace(string(record.Line(b.want[i]))))

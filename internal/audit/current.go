@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -49,7 +50,8 @@ func (r *run) reads(version string) bool { return slices.Contains(r.methods, ver
 // checkRetired checks that the rows and the roster agree on who is retired. A
 // target that came back and was missed has no row since.
 func (a *auditor) checkRetired(o *observation) {
-	for name, e := range o.rows {
+	for _, name := range slices.Sorted(maps.Keys(o.rows)) {
+		e := o.rows[name]
 		_, live := a.roster.live[name]
 		switch {
 		case e.row.Retired == "" && !live:

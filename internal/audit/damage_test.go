@@ -359,6 +359,12 @@ func TestCheckFindsCommittedDamage(t *testing.T) {
 		{name: "return without its event", path: events, do: without(`"kind":"returned"`), rule: "event"},
 		{name: "endpoint moved without its event", path: events, do: without(`"kind":"endpoint_moved"`), rule: "event"},
 		{name: "event of nothing", path: events, do: member(`"kind":"confirmed"`, `"kind":"first_answer"`), rule: "event"},
+		{name: "server changed without its event", path: events, do: without(`"version":"2"`), rule: "event"},
+		{name: "protocol changed without its event", path: events, do: without(`"negotiated":"2025-03-26"`), rule: "event"},
+		{name: "event of another server", path: events, do: member(`"version":"2"`, `"version":"3"`, `"kind":"server"`), rule: "event"},
+		{name: "event of another protocol", path: events, do: member(`"negotiated":"2025-03-26"`, `"negotiated":"2025-06-18"`), rule: "event"},
+		{name: "a server event of one that stayed the same", path: events, do: invent, rule: "event"},
+		{name: "changes in an event of no drift", path: events, do: member(`{`, `{"changes":[{"kind":"added","name":"x"}],`, `"kind":"confirmed"`), rule: "event"},
 		{name: "event of another day", path: events, do: member(`"day":"2026-11-08"`, `"day":"2026-11-07"`), rule: "event"},
 		{name: "events out of order", path: events, do: swap, rule: "event-order"},
 		{name: "an event twice", path: events, do: double, rule: "event-order"},
@@ -470,6 +476,101 @@ func TestCheckAcceptsTombstones(t *testing.T) {
 	}
 }
 
+// A body that was removed on request and is there all the same is a fault; the
+// command removes it, and never brings it back.
+func TestCheckFindsRemovedBodies(t *testing.T) {
+	root := history(t)
+	start := strings.TrimSpace(shell(t, "git -C "+audit.Quote(root)+" rev-parse HEAD"))
+	for _, tt := range []struct{ name, path string }{
+		{"a page", archive.BodyPath("v1", s3, "")},
+		{"a handshake", archive.BodyPath("v1", s3, "init")},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Cleanup(func() { heal(t, root, start) })
+			file := filepath.Join(root, "data", tt.path)
+			save(t, file, append(load(t, file), ' ')) // a body of its own: others may have the same
+			removed := canon.Sum(load(t, file))
+			save(t, filepath.Join(root, "data", "tombstones.jsonl"), record.Line(record.Tombstone{Day: "2026-11-08", Reason: "asked for", SHA256: removed}))
+			commit(t, root)
+			f := only(t, check(t, root), root, tt.path, "tombstone")
+			only(t, checkAlone(t, root), root, tt.path, "tombstone")
+			if !strings.Contains(f.Mend, " rm -- ") {
+				t.Errorf("Mend = %q, want one that removes it from git's index", f.Mend)
+			}
+			shell(t, f.Mend)
+			if _, err := os.Stat(file); err == nil {
+				t.Errorf("after %s the body is still there", f.Mend)
+			}
+		})
+	}
+}
+
+// The contract holds the words of its bodies: it has to go with them.
+func TestCheckFindsContractOfRemovedBody(t *testing.T) {
+	root := history(t)
+	start := strings.TrimSpace(shell(t, "git -C "+audit.Quote(root)+" rev-parse HEAD"))
+	t.Cleanup(func() { heal(t, root, start) })
+	body, file := archive.BodyPath("v1", s3, ""), archive.ContractPath("v1", s3)
+	removed := canon.Sum(load(t, filepath.Join(root, "data", body)))
+	save(t, filepath.Join(root, "data", "tombstones.jsonl"), record.Line(record.Tombstone{Day: "2026-11-08", Reason: "asked for", SHA256: removed}))
+	commit(t, root)
+	r := check(t, root)
+	if len(r.Faults) != 2 || !strings.HasSuffix(r.Faults[0].Path, body) || !strings.HasSuffix(r.Faults[1].Path, file) {
+		t.Fatalf("Check found %+v, want faults of the body and of the contract", r.Faults)
+	}
+	for _, f := range r.Faults {
+		if f.Rule != "tombstone" {
+			t.Errorf("the fault of %s is %s, want tombstone", f.Path, f.Rule)
+		}
+		shell(t, f.Mend)
+	}
+	commit(t, root)
+	if r := check(t, root); len(r.Faults) > 0 {
+		t.Errorf("after mending: Check found %+v, want nothing", r.Faults)
+	}
+}
+
+// A file with several faults shows the same one each time.
+func TestCheckIsRepeatable(t *testing.T) {
+	root := history(t)
+	start := strings.TrimSpace(shell(t, "git -C "+audit.Quote(root)+" rev-parse HEAD"))
+	all := func(old, new string) hand {
+		return change(func(b []byte) []byte {
+			if bytes.Count(b, []byte(old)) < 2 {
+				t.Fatalf("%q stands less than twice", old)
+			}
+			return bytes.ReplaceAll(b, []byte(old), []byte(new))
+		})
+	}
+	for _, tt := range []struct {
+		name, path string
+		do         hand
+	}{
+		{"registry rows", busyShard(t, root, archive.RowsPath), all(`"version":"1.0.0"`, `"version":"1.0.1"`)},
+		{"order", archive.OrderPath, all("com.example/s", "com.example/x")},
+		{"run record", archive.RunPath(day(7)), all(`"sha256:`, `"sha256-`)},
+		{"index, by several bodies", archive.IndexPath(day(7)), all(`"bytes":`, `"bytes":1`)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Cleanup(func() { heal(t, root, start) })
+			tt.do(t, filepath.Join(root, "data", tt.path))
+			if strings.Contains(tt.path, "/index/") {
+				reseal(t, root, tt.path)
+				commit(t, root)
+			}
+			first := check(t, root)
+			if len(first.Faults) == 0 {
+				t.Fatal("Check found nothing")
+			}
+			for range 19 {
+				if r := check(t, root); !slices.Equal(r.Faults, first.Faults) {
+					t.Fatalf("Check found %+v, and before that %+v", r.Faults, first.Faults)
+				}
+			}
+		})
+	}
+}
+
 func commit(t *testing.T, root string) {
 	shell(t, "cd "+audit.Quote(root)+" && git add -A && git -c commit.gpgsign=false commit -qm damage")
 }
@@ -500,6 +601,24 @@ var dangle = byLines(func(lines []string) []string {
 		}
 	}
 	return lines
+})
+
+// invent adds a server event of a target whose row changed otherwise.
+var invent = byLines(func(lines []string) []string {
+	var e record.Event
+	for _, l := range lines {
+		if strings.Contains(l, `"kind":"server"`) && record.Decode([]byte(l), &e) == nil {
+			break
+		}
+	}
+	e.Name = "com.example/s5"
+	for i, l := range lines {
+		var next record.Event
+		if record.Decode([]byte(l), &next) == nil && next.Name > e.Name {
+			return slices.Insert(lines, i, string(record.Line(e)))
+		}
+	}
+	return append(lines, string(record.Line(e)))
 })
 
 // forge has an index line name a git object that is not there.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strings"
 
@@ -62,7 +63,8 @@ func (a *auditor) checkLines(ctx context.Context) error {
 		}
 	}
 	counts := map[string]int{}
-	for m, o := range a.lines {
+	for _, m := range slices.Sorted(maps.Keys(a.lines)) {
+		o := a.lines[m]
 		if err := a.checkCurrent(o); err != nil {
 			return err
 		}

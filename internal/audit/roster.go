@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -215,7 +216,7 @@ func (a *auditor) compareRows(name, shard string, mine archive.RegistryRows) {
 		return
 	}
 	all := a.roster.all()
-	for n, rows := range mine {
+	for _, n := range slices.Sorted(maps.Keys(mine)) {
 		if n == "" {
 			continue // rows without a readable name are in the pages only
 		}
@@ -225,11 +226,11 @@ func (a *auditor) compareRows(name, shard string, mine archive.RegistryRows) {
 		}
 		if !ok {
 			a.fault(a.blame(name, a.roster.newestPath), "roster-rows", "it has rows of %q, which no roster names", n)
-		} else if got := canon.Sum([]byte(strings.Join(rows, "\n"))); got != want {
+		} else if got := canon.Sum([]byte(strings.Join(mine[n], "\n"))); got != want {
 			a.fault(a.blame(name, a.roster.newestPath), "roster-rows", "the rows of %q are %s, and the rosters state %s", n, got, want)
 		}
 	}
-	for n := range all {
+	for _, n := range slices.Sorted(maps.Keys(all)) {
 		if _, ok := mine[n]; !ok && archive.Shard(n) == shard {
 			a.fault(a.blame(name, a.roster.newestPath), "roster-rows", "the rows of %q are not there", n)
 		}
@@ -243,14 +244,14 @@ func (a *auditor) checkOrder(order []string, rows archive.RegistryRows) {
 	for _, n := range order {
 		times[n]++
 	}
-	for n := range a.roster.live {
+	for _, n := range slices.Sorted(maps.Keys(a.roster.live)) {
 		// A name that was kept without being listed stands once, whatever rows it
 		// has.
 		if k := times[n]; k == 0 || k > len(rows[n]) {
 			a.fault(archive.OrderPath, "roster-order", "it names %q %d times, and there are %d rows of it", n, k, len(rows[n]))
 		}
 	}
-	for n := range times {
+	for _, n := range slices.Sorted(maps.Keys(times)) {
 		if _, ok := a.roster.live[n]; !ok && n != "" {
 			a.fault(archive.OrderPath, "roster-order", "it names %q, which is not in the roster", n)
 		}

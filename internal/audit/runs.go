@@ -24,14 +24,6 @@ const (
 
 var besides = []string{"README.md", ".gitattributes", "go.mod", optOutPath, tombsPath, "datapackage.json"}
 
-// A tombstone is one line of tombstones.jsonl: a body that was removed on
-// request.
-type tombstone struct {
-	Day    record.Day   `json:"day"`
-	Reason string       `json:"reason"`
-	SHA256 canon.Digest `json:"sha256"`
-}
-
 // checkRoot checks the files beside the series.
 func (a *auditor) checkRoot(context.Context) error {
 	for _, name := range besides {
@@ -52,7 +44,7 @@ func (a *auditor) checkRoot(context.Context) error {
 	if b, err = a.read(tombsPath); err != nil {
 		return err
 	}
-	tombs, _ := decodeLines[tombstone](a, tombsPath, b)
+	tombs, _ := decodeLines[record.Tombstone](a, tombsPath, b)
 	for i, t := range tombs {
 		_, dayErr := record.ParseDay(string(t.Day))
 		if _, err := canon.ParseDigest(string(t.SHA256)); err != nil || dayErr != nil || t.Reason == "" {
@@ -225,8 +217,8 @@ func (a *auditor) checkRunRecord(r *run) {
 	case rec.Seed < 0 || rec.Seed >= 1<<53 || rec.PaceMS < 0 || rec.TimeoutMS <= 0 || rec.Limit < 0:
 		bad("its seed, pace, timeout or limit is impossible")
 	}
-	for name, d := range rec.Files {
-		if _, err := canon.ParseDigest(string(d)); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(rec.Files)) {
+		if _, err := canon.ParseDigest(string(rec.Files[name])); err != nil {
 			bad("the digest of %s: %v", name, err)
 		}
 	}

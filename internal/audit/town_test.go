@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,6 +30,7 @@ type house struct {
 	name, path string   // path is where the server answers; "" declares no remote
 	tools      []string // JSON of each
 	version    string   // of the server
+	protocol   string   // that it negotiates, whatever it was asked for; "" is 2024-11-05
 	status     int      // of every answer; 0 answers, -1 breaks the connection
 	unlisted   bool
 	live       bool // unlisted, and its versions are there
@@ -98,7 +100,7 @@ func (h *house) answer(rw http.ResponseWriter, r *http.Request) {
 	json.Unmarshal(body, &req)
 	switch req.Method {
 	case "initialize":
-		fmt.Fprintf(rw, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2024-11-05","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":%q}}}`, h.version)
+		fmt.Fprintf(rw, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":%q}}}`, cmp.Or(h.protocol, "2024-11-05"), h.version)
 	case "tools/list":
 		fmt.Fprintf(rw, `{"jsonrpc":"2.0","id":2,"result":{"tools":[%s]}}`, strings.Join(h.tools, ","))
 	default:
@@ -242,6 +244,8 @@ func (w *town) live(t testing.TB, root string, after func(days int)) {
 		w.house(hostile[6]).unlisted = false
 		w.house("com.example/none").path = "/some"
 		w.house("com.example/s5").tools[0] = tool("alpha", "Does five.")
+		w.house("com.example/s6").protocol = "2025-03-26"
+		w.house("com.example/s8").version = "2"
 	})
 	must("a whole run after a partial one", !w.run(t, root, 7, 3, 0).Run.Partial)
 	after(8)
@@ -318,6 +322,8 @@ func (w *town) shake(random *rand.Rand) {
 			h.path = ""
 		case 11:
 			slices.Reverse(h.tools)
+		case 12:
+			h.protocol = []string{"", "2025-03-26", "2025-06-18"}[random.IntN(3)]
 		}
 		if outage && random.IntN(2) == 0 {
 			h.status = -1

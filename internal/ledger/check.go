@@ -47,8 +47,11 @@ func (l *line) misfit(r record.Result) string {
 }
 
 func misfitFailure(r record.Result) string {
+	badURL := record.Outcome{Class: record.NoEndpoint, Detail: record.DetailBadURL}
 	switch {
-	case !r.Class.Known() || r.Class == record.NoEndpoint && r.Detail != record.DetailBadURL:
+	case r.Outcome() == badURL: // the one failure without a step
+		return ""
+	case !r.Class.Known() || r.Class == record.NoEndpoint:
 		return fmt.Sprintf("no probe ends as %s", r.Outcome())
 	case !detailForm.MatchString(string(r.Detail)):
 		return fmt.Sprintf("%.40q is no detail", r.Detail)

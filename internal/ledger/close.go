@@ -12,9 +12,7 @@ import (
 // settle gives a row to the targets that have no endpoint and to those that were
 // retired.
 func (l *line) settle() error {
-	if err := l.restoreSince(); err != nil {
-		return err
-	}
+	l.restoreSince()
 	for _, t := range l.b.in.Targets {
 		if t.Endpoint != "" {
 			continue
@@ -42,31 +40,13 @@ func (l *line) settle() error {
 
 // restoreSince gives back its first day to a class that an earlier run of this
 // day had interrupted: what a day looks like is how it ends.
-func (l *line) restoreSince() error {
-	var names []string
+func (l *line) restoreSince() {
 	for name, o := range l.now {
-		if l.asInTheMorning(name, o.ErrorClass) && o.Since == l.b.in.Plan.Day {
-			names = append(names, name)
+		if l.asInTheMorning(name, o.ErrorClass) && o.Since == l.b.in.Plan.Day && o.Retired == "" {
+			o.Since = l.morning[name].since
+			l.now[name] = o
 		}
 	}
-	if len(names) == 0 {
-		return nil
-	}
-	since := map[string]record.Day{}
-	for r, err := range l.b.in.Tree.History(l.methodology.Version, names...) {
-		if err != nil {
-			return err
-		}
-		if day, _, err := record.ParseRunID(r.Run); err == nil && day < l.b.in.Plan.Day {
-			since[r.Name] = r.Since
-		}
-	}
-	for name, day := range since {
-		o := l.now[name]
-		o.Since = day
-		l.now[name] = o
-	}
-	return nil
 }
 
 // missing returns the targets with an endpoint that no run of this day

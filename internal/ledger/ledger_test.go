@@ -738,3 +738,27 @@ func TestResultsThatAreNotBelieved(t *testing.T) {
 		}
 	})
 }
+
+// A target that came back but was missed still stands as retired, whatever the
+// day of its event; a class found again by the day's second run is no return to
+// the class of the morning then.
+func TestMorningIsReadFromRows(t *testing.T) {
+	s := newSim(t, "com.example/a", "com.example/b", x)
+	ok, denied := tools(tool("a", "A")), fails(record.Auth)
+	all := map[string]record.Result{"com.example/a": ok, "com.example/b": ok, x: denied}
+	url := s.listed[x]
+	s.must(day{day: "2026-11-01", got: all})
+	s.unlist(x)
+	s.must(day{day: "2026-11-02", got: map[string]record.Result{"com.example/a": ok, "com.example/b": ok}})
+	s.list(x, url)
+	s.must(day{day: "2026-11-03", got: map[string]record.Result{"com.example/a": ok}, limit: 1})
+	down := map[string]record.Result{"com.example/a": fails(record.TLS), "com.example/b": fails(record.TLS), x: denied}
+	s.must(day{day: "2026-11-04", got: down})
+	s.must(day{day: "2026-11-04", run: "2026-11-04.2", got: map[string]record.Result{"com.example/a": ok, "com.example/b": ok}, skip: []string{x}})
+	if o := s.row(x); o.Since != "2026-11-04" || o.Retired != "" {
+		t.Errorf("row = %+v, want auth since 11-04, the day it was read again", o)
+	}
+	if o := s.row("com.example/a"); o.Since != "2026-11-01" {
+		t.Errorf("row = %+v, want answered since 11-01", o)
+	}
+}

@@ -25,7 +25,7 @@ type line struct {
 	done        map[string]bool     // attempted on this day, by this run or by one before
 	probed      int                 // attempted by this run
 	active      map[string]bool     // reached on one of the 7 days before
-	morning     map[string]standing // before this day; nil unless the run completes it
+	morning     map[string]standing // before this day, by the rows; nil unless the run completes it
 	degraded    bool                // the newest run of this day before this one was
 }
 
@@ -61,6 +61,7 @@ const activeWindow = 7
 type standing struct {
 	class   record.ErrorClass
 	retired bool
+	since   record.Day
 }
 
 // readEarlier learns from the dated files which targets the day's earlier runs
@@ -70,11 +71,12 @@ func (l *line) readEarlier() error {
 	l.baseline, l.active = true, map[string]bool{}
 	stood := make(map[string]standing, len(l.before))
 	for name, o := range l.before {
-		stood[name] = standing{o.ErrorClass, o.Retired != ""}
+		stood[name] = standingOf(o)
 	}
-	day, window := l.b.in.Plan.Day, 0
+	today := map[string]bool{} // targets with a row of an earlier run of this day
+	window := 0
 	for _, run := range slices.Backward(l.b.runs) {
-		head, _, ok, err := l.b.in.Tree.Observations(run, l.methodology.Version)
+		head, rows, ok, err := l.b.in.Tree.Observations(run, l.methodology.Version)
 		if err != nil {
 			return err
 		}
@@ -84,12 +86,11 @@ func (l *line) readEarlier() error {
 		switch last := len(l.headers) == 0 || l.headers[len(l.headers)-1].Day != head.Day; {
 		case head.Day == l.b.in.Plan.Day:
 			l.readThisDay(head)
+			for _, o := range rows {
+				today[o.Name] = true
+			}
 		default:
 			l.baseline = false
-			if day == l.b.in.Plan.Day && len(l.headers) > 0 {
-				l.morning = maps.Clone(stood)
-			}
-			day = head.Day
 			if last && !head.Degraded && window < activeWindow {
 				window++
 				l.readReached(head, stood)
@@ -105,10 +106,35 @@ func (l *line) readEarlier() error {
 			}
 		}
 	}
-	if l.baseline && len(l.headers) > 0 {
-		l.morning = map[string]standing{}
+	if len(l.headers) > 0 && l.headers[0].Day == l.b.in.Plan.Day {
+		return l.readMorning(today)
 	}
 	return nil
+}
+
+// readMorning learns how each target stood before this day. Those with a row of
+// this day stood as their last row before it; a class event alone does not tell,
+// for a target that came back may have been missed.
+func (l *line) readMorning(today map[string]bool) error {
+	l.morning = map[string]standing{}
+	for name, o := range l.before {
+		if !today[name] {
+			l.morning[name] = standingOf(o)
+		}
+	}
+	for r, err := range l.b.in.Tree.History(l.methodology.Version, slices.Collect(maps.Keys(today))...) {
+		if err != nil {
+			return err
+		}
+		if day, _, err := record.ParseRunID(r.Run); err == nil && day < l.b.in.Plan.Day {
+			l.morning[r.Name] = standingOf(r.Observation)
+		}
+	}
+	return nil
+}
+
+func standingOf(o record.Observation) standing {
+	return standing{o.ErrorClass, o.Retired != "", o.Since}
 }
 
 // readThisDay learns from an earlier run of this day what it attempted.

@@ -21,10 +21,10 @@ type page struct {
 	odd       string             // why the page can't be trusted to say where the listing goes on
 }
 
-// named reports whether any row has a name.
+// named reports whether any row has a name, or is one of a deleted version.
 func (p page) named() bool {
 	for _, r := range p.rows {
-		if r.Name != "" {
+		if _, err := record.RowName([]byte(r.Bytes)); err == nil || errors.Is(err, record.ErrDeleted) {
 			return true
 		}
 	}

@@ -305,20 +305,29 @@ func (c *Client) request(ctx context.Context, r Request, u *url.URL) (*http.Requ
 
 // A carrier is the connection that a request went over last.
 type carrier struct {
-	reused   atomic.Bool // it carried a request before
-	answered atomic.Bool // a byte of an answer came
+	reused   atomic.Bool  // it carried a request before
+	answered atomic.Bool  // a byte of an answer came
+	wrote    atomic.Int64 // when the request had been written, in Unix nanoseconds; 0: it was not
 }
+
+// staleWithin is how soon after a request a connection breaks that had been
+// closed before: one round trip, generously.
+const staleWithin = time.Second
 
 func (c *carrier) trace() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
 		GotConn:              func(info httptrace.GotConnInfo) { c.reused.Store(info.Reused) },
 		GotFirstResponseByte: func() { c.answered.Store(true) },
+		WroteRequest:         func(httptrace.WroteRequestInfo) { c.wrote.Store(time.Now().UnixNano()) },
 	}
 }
 
 // stale reports whether a request that failed with err met a connection that the
 // server had closed after an earlier answer.
 func (c *carrier) stale(err error) bool {
+	if w := c.wrote.Load(); w != 0 && time.Since(time.Unix(0, w)) > staleWithin {
+		return false // it was open when the request came: its server had the request
+	}
 	return c.reused.Load() && !c.answered.Load() &&
 		(isBreak(err) || strings.Contains(err.Error(), "server closed idle connection")) // net/http gives that no type
 }
