@@ -141,24 +141,6 @@ func (t *Tree) Current(methodology string) ([]record.Observation, error) {
 
 func byName(a, b record.Observation) int { return strings.Compare(a.Name, b.Name) }
 
-// Find returns the newest row of one target.
-func (t *Tree) Find(methodology, target string) (record.Observation, bool, error) {
-	name := CurrentPath(methodology, Shard(target))
-	b, err := t.ReadFile(name)
-	if err != nil {
-		return record.Observation{}, false, fmt.Errorf("reading %s: %w", name, err)
-	}
-	rows, err := lines[record.Observation](name, b)
-	if err != nil {
-		return record.Observation{}, false, err
-	}
-	i := slices.IndexFunc(rows, func(o record.Observation) bool { return o.Name == target })
-	if i < 0 {
-		return record.Observation{}, false, nil
-	}
-	return rows[i], true, nil
-}
-
 // EncodeShards returns the 16 files of current/ for rows sorted by name.
 func EncodeShards(rows []record.Observation) (shards [16][]byte) {
 	for _, o := range rows {

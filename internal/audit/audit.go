@@ -263,8 +263,13 @@ func isBody(name string) bool {
 
 // sumFiles hashes the other files.
 func (a *auditor) sumFiles(ctx context.Context) error {
+	return a.sumWhere(ctx, func(name string) bool { return !isBody(name) })
+}
+
+// sumWhere hashes the regular files whose name is wanted.
+func (a *auditor) sumWhere(ctx context.Context, wanted func(name string) bool) error {
 	for name, mode := range a.files {
-		if !mode.IsRegular() || isBody(name) {
+		if !mode.IsRegular() || !wanted(name) {
 			continue
 		}
 		b, err := a.read(name)
@@ -351,20 +356,10 @@ func (a *auditor) checkCommitted(ctx context.Context) error {
 
 // sumRest hashes the files that no rule has read.
 func (a *auditor) sumRest(ctx context.Context) error {
-	for name, mode := range a.files {
-		if _, done := a.sums[name]; done || !mode.IsRegular() {
-			continue
-		}
-		b, err := a.read(name)
-		if err != nil {
-			return err
-		}
-		a.sums[name] = a.sumOf(b)
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.sumWhere(ctx, func(name string) bool {
+		_, done := a.sums[name]
+		return !done
+	})
 }
 
 // tracked reports whether the newest commit has a file there or, where the name

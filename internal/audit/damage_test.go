@@ -459,10 +459,12 @@ func TestCheckAcceptsTombstones(t *testing.T) {
 	root := history(t)
 	start := strings.TrimSpace(shell(t, "git -C "+audit.Quote(root)+" rev-parse HEAD"))
 	t.Cleanup(func() { heal(t, root, start) })
-	row, ok, err := archive.Open(os.DirFS(filepath.Join(root, "data"))).Find("v1", s3)
-	if err != nil || !ok {
-		t.Fatalf("Find = %v, %v", ok, err)
+	rows, err := archive.Open(os.DirFS(filepath.Join(root, "data"))).Current("v1")
+	i := slices.IndexFunc(rows, func(o record.Observation) bool { return o.Name == s3 })
+	if err != nil || i < 0 {
+		t.Fatalf("the row of %s is number %d of current/, %v", s3, i, err)
 	}
+	row := rows[i]
 	remove(t, filepath.Join(root, "data", archive.BodyPath("v1", s3, "")))
 	remove(t, filepath.Join(root, "data", archive.ContractPath("v1", s3)))
 	commit(t, root)

@@ -24,10 +24,17 @@ var (
 	stepForm   = regexp.MustCompile(`^(initialize|tools/list(#[1-9][0-9]{0,3})?)$`)
 )
 
+// A reading is a result and what is made of its bodies, once.
+type reading struct {
+	record.Result
+	artifacts []canon.Digest     // of the bodies, in page order
+	contract  *contract.Contract // nil where the bodies are those of the head
+}
+
 // misfit says why a result is not believed, and "" when it is. A shard comes from
 // a machine that is trusted with probing and nothing else: what its bytes don't
-// bear out is as good as missed.
-func (l *line) misfit(r record.Result) string {
+// bear out is as good as missed. Of a success it fills in what its bodies are.
+func (l *line) misfit(r *reading) string {
 	planned := l.b.in.Plan.Planned
 	switch {
 	case r.Observed.Before(planned.Add(-maxEarly)) || r.Observed.After(planned.Add(maxLate)):
@@ -35,7 +42,7 @@ func (l *line) misfit(r record.Result) string {
 	case r.InitMS < -1 || r.ListMS < -1 || r.InitMS > maxLate.Milliseconds() || r.ListMS > maxLate.Milliseconds():
 		return "its latencies can't be"
 	case r.Class != record.Success:
-		return misfitFailure(r)
+		return misfitFailure(r.Result)
 	case !record.FlagsInForm(r.Flags):
 		return fmt.Sprintf("%.200q are no flags", r.Flags)
 	case r.Detail != "" || r.Step != "" || r.HTTPStatus != 0:
@@ -65,18 +72,18 @@ func misfitFailure(r record.Result) string {
 
 // misread says why the bodies of a success don't mean what the result states.
 // The same bodies as the head's are not read again.
-func (l *line) misread(r record.Result) string {
-	stated := fmt.Sprintf("it states %s, %s and %d tools", r.Identity, r.Ordered, r.Tools)
-	if old := l.before[r.Name].Head; old != nil && slices.Equal(sums(r.Pages), old.Artifacts) {
-		if r.Identity != old.Identity || r.Ordered != old.Ordered || r.Tools != old.Tools {
-			return stated + ", and its bodies are those of the head, which says otherwise"
-		}
-		return ""
+func (l *line) misread(r *reading) string {
+	for _, p := range r.Pages {
+		r.artifacts = append(r.artifacts, canon.Sum(p))
+	}
+	if old := l.before[r.Name].Head; old != nil && slices.Equal(r.artifacts, old.Artifacts) {
+		return contradiction(r, old.Identity, old.Ordered, old.Tools)
 	}
 	c, err := contract.Read(r.Pages)
 	if err != nil {
 		return "its bodies hold no contract: " + err.Error()
 	}
+	r.contract = c
 	identity, err := c.Identity(l.methodology.CanonicalForm)
 	if err != nil {
 		return "its bodies have no identity: " + err.Error()
@@ -85,17 +92,13 @@ func (l *line) misread(r record.Result) string {
 	if l.methodology.CanonicalForm != canon.FormV2 {
 		ordered, _ = c.Identity(canon.FormV2) // "" where that form refuses
 	}
-	if identity != r.Identity || ordered != r.Ordered || len(c.Tools) != r.Tools {
-		return fmt.Sprintf("%s, and its bodies say %s, %s and %d", stated, identity, ordered, len(c.Tools))
-	}
-	return ""
+	return contradiction(r, identity, ordered, len(c.Tools))
 }
 
-// sums returns the digests of bodies.
-func sums(pages [][]byte) []canon.Digest {
-	var out []canon.Digest
-	for _, p := range pages {
-		out = append(out, canon.Sum(p))
+// contradiction says how a result contradicts what its bodies say.
+func contradiction(r *reading, identity, ordered canon.Digest, tools int) string {
+	if r.Identity == identity && r.Ordered == ordered && r.Tools == tools {
+		return ""
 	}
-	return out
+	return fmt.Sprintf("it states %s, %s and %d tools, and its bodies say %s, %s and %d", r.Identity, r.Ordered, r.Tools, identity, ordered, tools)
 }

@@ -207,7 +207,8 @@ func (l *line) take(r record.Result) error {
 	if _, twice := times[r.Name]; twice {
 		return fmt.Errorf("there are two results of %s", r.Name)
 	}
-	if why := l.misfit(r); why != "" {
+	rd := reading{Result: r}
+	if why := l.misfit(&rd); why != "" {
 		l.b.in.Log(fmt.Sprintf("%s: its result is not believed and counts as missed: %s", r.Name, why))
 		return nil
 	}
@@ -225,7 +226,7 @@ func (l *line) take(r record.Result) error {
 		l.now[o.Name] = o
 		return nil
 	}
-	if err := l.succeed(&o, t, r); err != nil {
+	if err := l.succeed(&o, t, rd); err != nil {
 		return fmt.Errorf("%s: %w", r.Name, err)
 	}
 	l.now[o.Name] = o
@@ -300,17 +301,16 @@ func (l *line) lastRead(name string) record.Day {
 
 // succeed enters a good reading: the server, the contract, and what they say
 // against the head.
-func (l *line) succeed(o *record.Observation, t record.PlanTarget, r record.Result) error {
+func (l *line) succeed(o *record.Observation, t record.PlanTarget, r reading) error {
 	o.Flags = mergeFlags(t.Flags, r.Flags)
-	if err := l.setServer(o, r); err != nil {
+	if err := l.setServer(o, r.Result); err != nil {
 		return err
 	}
 	old := o.Head
 	head := &record.Head{
-		Capture: *r.Capture, Confirmed: true, FirstObserved: l.b.in.Plan.Day,
+		Artifacts: r.artifacts, Capture: *r.Capture, Confirmed: true, FirstObserved: l.b.in.Plan.Day,
 		Identity: r.Identity, Ordered: r.Ordered, Tools: r.Tools,
 	}
-	head.Artifacts = sums(r.Pages)
 	for _, p := range r.Pages {
 		head.Bytes += int64(len(p))
 	}
@@ -332,9 +332,7 @@ func (l *line) succeed(o *record.Observation, t record.PlanTarget, r record.Resu
 		o.Head = kept
 		return l.putContract(o.Name, old, r)
 	default:
-		if err := l.drift(o, old, head, r); err != nil {
-			return err
-		}
+		l.drift(o, old, head, r.contract)
 	}
 	o.Head = head
 	return l.putContract(o.Name, old, r)
@@ -356,11 +354,8 @@ func (l *line) again(o *record.Observation, old, head *record.Head) *record.Head
 }
 
 // drift enters a contract that is not the head's.
-func (l *line) drift(o *record.Observation, old, head *record.Head, r record.Result) error {
-	d, err := l.compare(o.Name, r)
-	if err != nil {
-		return err
-	}
+func (l *line) drift(o *record.Observation, old, head *record.Head, is *contract.Contract) {
+	d := l.compare(o.Name, is)
 	if old.Tools > 0 && head.Tools == 0 {
 		o.Flags = mergeFlags(o.Flags, []record.Flag{record.FlagAllToolsGone})
 	}
@@ -375,17 +370,12 @@ func (l *line) drift(o *record.Observation, old, head *record.Head, r record.Res
 			e.Changes = append(e.Changes, record.ToolChange{Kind: string(c.Kind), Members: c.Members, Name: c.Name})
 		}
 	})
-	return nil
 }
 
 // compare returns what differs between the head's contract and the new one. An
 // old contract that can't be read, because a body was removed on request or for
 // another reason, leaves that unknown: it must not stop the record.
-func (l *line) compare(name string, r record.Result) (d drift.Diff, err error) {
-	is, err := contract.Read(r.Pages)
-	if err != nil {
-		return d, fmt.Errorf("reading the new contract: %w", err)
-	}
+func (l *line) compare(name string, is *contract.Contract) drift.Diff {
 	var was *contract.Contract
 	bodies, err := l.b.in.Tree.HeadBodies(l.methodology.Version, l.before[name])
 	if err == nil {
@@ -393,9 +383,9 @@ func (l *line) compare(name string, r record.Result) (d drift.Diff, err error) {
 	}
 	if err != nil {
 		l.b.in.Log(fmt.Sprintf("%s: what changed in it is unknown: %v", name, err))
-		return d, nil
+		return drift.Diff{}
 	}
-	return drift.Compare(was, is), nil
+	return drift.Compare(was, is)
 }
 
 // serverState is what a server event compares.
@@ -429,13 +419,9 @@ func (l *line) setServer(o *record.Observation, r record.Result) error {
 
 // putContract writes the contract and the bodies of a new head, and removes the
 // pages that the old one had beyond.
-func (l *line) putContract(name string, old *record.Head, r record.Result) error {
-	c, err := contract.Read(r.Pages)
-	if err != nil {
-		return fmt.Errorf("reading the new contract: %w", err)
-	}
+func (l *line) putContract(name string, old *record.Head, r reading) error {
 	v := l.methodology.Version
-	if err := l.b.in.Put(archive.ContractPath(v, name), c.File()); err != nil {
+	if err := l.b.in.Put(archive.ContractPath(v, name), r.contract.File()); err != nil {
 		return err
 	}
 	for i, p := range r.Pages {

@@ -84,11 +84,12 @@ func (s *sim) tree() *archive.Tree { return archive.Open(s.fs) }
 // row returns the newest row of a target.
 func (s *sim) row(name string) record.Observation {
 	s.t.Helper()
-	o, ok, err := s.tree().Find("v1", name)
-	if err != nil || !ok {
-		s.t.Fatalf("Find(%q) = %v, %v", name, ok, err)
+	rows, err := s.tree().Current("v1")
+	i := slices.IndexFunc(rows, func(o record.Observation) bool { return o.Name == name })
+	if err != nil || i < 0 {
+		s.t.Fatalf("the row of %q is number %d of current/, %v", name, i, err)
 	}
-	return o
+	return rows[i]
 }
 
 // events returns the kinds of the events of a run, of one target or of all.
