@@ -2,6 +2,38 @@
 // when each began and ended, whether it was confirmed, what it is a return of. It
 // is a pure function of the dated files; it can be corrected and run again over
 // all history.
+//
+// # Lives
+//
+// A life begins with the first reading of a contract and ends with the first
+// reading of another one (methodology v1, "Drift"). An outage between two equal
+// readings ends no life (case f-002); a contract that comes back begins a new one
+// (f-003). Order is the order of runs, never of clocks (e-013), so nothing lasts
+// less than no time. A change is known to lie after [Life.LastSame] and not after
+// [Life.First] (e-001): it is an interval, not a day.
+//
+// # What a quiet day says
+//
+// A dated file holds a row only where it differs from the target's last one, and
+// its header names those whom no run of the day attempted (DESIGN.md 5.1). Who is
+// in the roster, not named there, and without a row, was read as before: [Builder]
+// follows the rosters and the headers to tell a reading from a silence. So a life
+// is known to the last successful reading of its contract, never to the end of
+// the window or to a day on which the target was missed.
+//
+// # Not measured is not unchanged
+//
+// Every UTC calendar day of a target has one state ([Span]): the class that the
+// day ended with, retired, or no_data. There is no data of a day without a run, of
+// a target that no run of the day attempted, and of one that failed on a degraded
+// day: there the reader was at fault as likely as the server. An answer on a
+// degraded day is an answer. Transitions of availability are read from days that
+// are not degraded, against the last such day (methodology v1, "Cadence").
+//
+// # Two runs on one day
+//
+// The second completes the first, and its header counts the whole day. A day looks
+// as it ends.
 package timeline
 
 import (
@@ -19,6 +51,33 @@ type Life struct {
 	Ended     record.Day // first day of the next contract; empty while in force
 	Confirmed bool       // read in the same form a second time
 	ReturnOf  record.Day // first day of an earlier life of the same contract
+
+	// What follows takes headers and events to know: only a [Builder] fills it.
+
+	Began       record.Kind // drift or capture_difference; empty for a first contract
+	Changes     []record.ToolChange
+	Classes     []string
+	Comparable  bool // false: read under other conditions than the contract before
+	ConfirmedOn record.Day
+	Differs     []string   // the conditions that differ
+	Endpoint    string     // where it was first read
+	LastSame    record.Day // last day on which the contract before was read; empty for a first contract
+	Read        record.Day // last day on which it was read
+}
+
+// Drifted reports whether a life began with a change that the methodology counts.
+func (l *Life) Drifted() bool { return l.Began == record.Drift }
+
+// Substantive reports whether more than numbers, white space or order was new
+// when a life began. A change of which nothing is known, because the old body is
+// gone, counts as one.
+func (l *Life) Substantive() bool {
+	for _, c := range l.Classes {
+		if c == "substantive" {
+			return true
+		}
+	}
+	return len(l.Classes) == 0
 }
 
 // Lives returns the lives of one target, oldest first, from its dated rows in
@@ -26,21 +85,29 @@ type Life struct {
 // (case f-002), and a contract that comes back begins a new one (f-003).
 func Lives(rows []record.Observation) []Life {
 	var lives []Life
-	for _, o := range rows {
-		if o.Head == nil {
-			continue
-		}
-		h := o.Head
-		if n := len(lives); n == 0 || lives[n-1].Identity != h.Identity {
-			if n > 0 {
-				lives[n-1].Ended = h.FirstObserved
-			}
-			lives = append(lives, Life{Identity: h.Identity, First: h.FirstObserved, ReturnOf: EarlierLife(lives, h.Identity)})
-		}
-		l := &lives[len(lives)-1]
-		l.Artifacts, l.Tools, l.Last, l.Confirmed = h.Artifacts, h.Tools, h.LastObserved, h.Confirmed
+	for i := range rows {
+		lives, _ = advance(lives, &rows[i])
 	}
 	return lives
+}
+
+// advance enters the next row of a target, and reports whether it began a life.
+func advance(lives []Life, o *record.Observation) ([]Life, bool) {
+	if o.Head == nil {
+		return lives, false
+	}
+	h := o.Head
+	n := len(lives)
+	began := n == 0 || lives[n-1].Identity != h.Identity
+	if began {
+		if n > 0 {
+			lives[n-1].Ended = h.FirstObserved
+		}
+		lives = append(lives, Life{Identity: h.Identity, First: h.FirstObserved, ReturnOf: EarlierLife(lives, h.Identity)})
+	}
+	l := &lives[len(lives)-1]
+	l.Artifacts, l.Tools, l.Last, l.Confirmed = h.Artifacts, h.Tools, h.LastObserved, h.Confirmed
+	return lives, began
 }
 
 // EarlierLife returns the first day of the newest life of a contract, and "" if

@@ -1,0 +1,287 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpstrata/mcpstrata/internal/record"
+)
+
+// A Run is what the dated files say of one run under one methodology.
+type Run struct {
+	Record record.Run
+	Roster *record.Roster            // nil where the run kept the roster of the day's first one
+	Header *record.ObservationHeader // nil where the run did not read under the methodology
+	Rows   []record.Observation
+	Events []record.Event // of all methodologies
+}
+
+// A Builder joins runs, one after the other, into a [History]. It keeps the
+// newest row of each target, its lives and its spans: memory grows with what
+// happened, not with the days. It keeps what it is given; nobody may change it
+// afterwards.
+type Builder struct {
+	methodology string
+	newest      string // run added last
+	byName      map[string]*Target
+	targets     []*Target // in the order in which they were first listed
+	days        []Day
+	open        bool // the last of days may get another run
+}
+
+// NewBuilder returns a Builder of the line of observation of a methodology.
+func NewBuilder(methodology string) *Builder {
+	return &Builder{methodology: methodology, byName: map[string]*Target{}}
+}
+
+// Add enters a run. It fails unless the run comes after the ones added before.
+func (b *Builder) Add(r Run) error {
+	id := r.Record.Run
+	day, _, err := record.ParseRunID(id)
+	if err != nil {
+		return fmt.Errorf("joining runs: %w", err)
+	}
+	if b.newest != "" && record.CompareRuns(id, b.newest) <= 0 {
+		return fmt.Errorf("joining runs: %s does not come after %s", id, b.newest)
+	}
+	b.newest = id
+	if n := len(b.days); b.open && b.days[n-1].Day != day {
+		b.close()
+	}
+	if r.Roster != nil {
+		b.follow(day, r.Roster)
+	}
+	if r.Header == nil {
+		return nil
+	}
+	b.openDay(day)
+	d := &b.days[len(b.days)-1]
+	d.Runs = append(d.Runs, RunTime{Run: id, Planned: r.Record.Planned, Finished: r.Record.Finished})
+	d.Coverage, d.Degraded, d.Partial = r.Record.Methodologies[b.methodology], r.Record.Degraded, r.Record.Partial
+	b.enterEvents(d, r.Events)
+	b.enterRows(day, r.Rows, changesOf(r.Events, b.methodology))
+	b.confirm(r.Events)
+	b.read(day, r.Header.Missed)
+	return nil
+}
+
+// Targets returns everybody who ever was in the roster, in the order of their
+// first listing, as they stand after the run added last.
+func (b *Builder) Targets() []*Target { return b.targets }
+
+// Missed returns the targets of the roster whom no run of the newest day
+// attempted although they may declare an endpoint, sorted by name. Some of them
+// may have no row yet.
+func (b *Builder) Missed() []string {
+	var names []string
+	for _, t := range b.targets {
+		if b.open && t.Retired == "" && !t.tried {
+			names = append(names, t.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// History returns what the runs added so far tell. The Builder must not be used
+// afterwards.
+func (b *Builder) History() *History {
+	if b.open {
+		b.close()
+	}
+	slices.SortFunc(b.targets, func(x, y *Target) int { return strings.Compare(x.Name, y.Name) })
+	return &History{Days: b.days, Targets: b.targets}
+}
+
+// follow enters who came into the roster and who left it.
+func (b *Builder) follow(day record.Day, roster *record.Roster) {
+	for _, r := range roster.Added {
+		b.target(r.Name, day).Retired = ""
+	}
+	for _, name := range roster.Removed {
+		b.target(name, day).Retired = day
+	}
+}
+
+// target returns the target of that name. One that was not there is listed from
+// that day on.
+func (b *Builder) target(name string, day record.Day) *Target {
+	t, ok := b.byName[name]
+	if !ok {
+		t = &Target{Name: name, Listed: day}
+		b.byName[name] = t
+		b.targets = append(b.targets, t)
+	}
+	return t
+}
+
+// openDay makes day the last of days. Of the days since the last one there is no
+// data.
+func (b *Builder) openDay(day record.Day) {
+	n := len(b.days)
+	if b.open {
+		return
+	}
+	b.open = true
+	if n > 0 {
+		gap := 0
+		first := next(b.days[n-1].Day)
+		for d := first; d < day; d = next(d) {
+			b.days = append(b.days, Day{Day: d})
+			gap++
+		}
+		for _, t := range b.targets {
+			if gap > 0 && len(t.Spans) > 0 {
+				t.push(first, NoData, gap)
+			} else if from := max(t.Listed, first); len(t.Spans) == 0 && from < day {
+				t.push(from, NoData, Between(from, day)) // listed by a run under another methodology
+			}
+		}
+	}
+	b.days = append(b.days, Day{Day: day})
+}
+
+// enterRows joins the rows of a run to the lives.
+func (b *Builder) enterRows(day record.Day, rows []record.Observation, changes map[string]*record.Event) {
+	for i := range rows {
+		o := &rows[i]
+		t := b.target(o.Name, day)
+		before := t.Row.Head
+		var began bool
+		t.Lives, began = advance(t.Lives, o)
+		t.Row = *o
+		t.Endpoint = cmp.Or(o.Endpoint, t.Endpoint)
+		if began {
+			t.begin(before, changes[o.Name])
+		}
+	}
+}
+
+// begin fills what the last life of a target has to know of how it began: from
+// its event, or from the heads where there is none, because both readings were
+// made on the day of the baseline.
+func (t *Target) begin(before *record.Head, e *record.Event) {
+	n := len(t.Lives)
+	l := &t.Lives[n-1]
+	l.Endpoint, l.Read, l.Comparable = t.Endpoint, l.First, true
+	if n == 1 {
+		return
+	}
+	l.LastSame = max(t.Lives[n-2].Read, t.Lives[n-2].First)
+	if e == nil {
+		l.Began = record.Drift
+		if before != nil {
+			l.Differs = before.Capture.Differs(t.Row.Head.Capture)
+		}
+		l.Comparable = len(l.Differs) == 0
+		return
+	}
+	l.Began, l.Changes, l.Classes, l.Differs = e.Kind, e.Changes, e.Classes, e.Differs
+	l.Comparable = e.Kind == record.Drift && (e.Comparable == nil || *e.Comparable)
+}
+
+// read dates the readings of a run that found all as before, and the others.
+// Who was attempted is told for the whole day.
+func (b *Builder) read(day record.Day, m *record.Missed) {
+	for _, t := range b.targets {
+		if t.Retired != "" || Missed(m, t.Name) && !(m.Only != nil && t.settledRow()) {
+			continue
+		}
+		t.tried = true
+		if n := len(t.Lives); n > 0 && t.Row.ErrorClass == record.Success && t.Row.Retired == "" {
+			t.Read = day
+			t.Lives[n-1].Read = day
+		}
+	}
+}
+
+// Missed reports whether the header of a dated file says that no run of the day
+// attempted the target of that name, which declares an endpoint. A header that
+// names those attempted says nothing of targets without an endpoint.
+func Missed(m *record.Missed, name string) bool {
+	if m == nil {
+		return false
+	}
+	if m.Only != nil {
+		_, attempted := slices.BinarySearch(m.Only, name)
+		return !attempted
+	}
+	_, missed := slices.BinarySearch(m.Names, name)
+	return missed
+}
+
+// changesOf returns the changes of contract of a run, by name.
+func changesOf(events []record.Event, methodology string) map[string]*record.Event {
+	m := map[string]*record.Event{}
+	for i, e := range events {
+		if e.Methodology == methodology && (e.Kind == record.Drift || e.Kind == record.CaptureDifference) {
+			m[e.Name] = &events[i]
+		}
+	}
+	return m
+}
+
+// confirm dates the confirmations of a run.
+func (b *Builder) confirm(events []record.Event) {
+	for _, e := range events {
+		if e.Kind != record.Confirmed || e.Methodology != b.methodology {
+			continue
+		}
+		if t, ok := b.byName[e.Name]; ok {
+			if n := len(t.Lives); n > 0 {
+				t.Lives[n-1].ConfirmedOn = e.Day
+			}
+		}
+	}
+}
+
+// enterEvents keeps the recorded transitions of a run.
+func (b *Builder) enterEvents(d *Day, events []record.Event) {
+	for _, e := range events {
+		switch e.Kind {
+		case record.Drift, record.CaptureDifference, record.Confirmed, record.ClassChanged:
+			continue
+		}
+		if e.Methodology == "" || e.Methodology == b.methodology {
+			d.Transitions = append(d.Transitions, Transition{Kind: e.Kind, Name: e.Name, From: e.From, To: e.To})
+		}
+	}
+}
+
+// close settles the last day.
+func (b *Builder) close() {
+	d := &b.days[len(b.days)-1]
+	for _, t := range b.targets {
+		state := t.state(d.Degraded)
+		t.push(d.Day, state, 1)
+		t.tried = false
+		if d.Degraded || state == NoData || state == Retired {
+			continue
+		}
+		class := t.Row.ErrorClass
+		if t.known && t.settled != class {
+			d.Transitions = append(d.Transitions, Transition{
+				Kind: record.ClassChanged, Name: t.Name, From: record.Value(t.settled.Label()), To: record.Value(class.Label()),
+				Regained: class == record.Success && t.answered,
+			})
+		}
+		t.known, t.settled = true, class
+		t.answered = t.answered || class == record.Success
+	}
+	slices.SortStableFunc(d.Transitions, func(x, y Transition) int {
+		return cmp.Or(strings.Compare(string(x.Kind), string(y.Kind)), strings.Compare(x.Name, y.Name))
+	})
+	b.open = false
+}
+
+// next returns the day after d.
+func next(d record.Day) record.Day { return record.DayOf(d.Time().AddDate(0, 0, 1)) }
+
+// Between returns the number of days from one day to another; negative where to
+// is the earlier one.
+func Between(from, to record.Day) int {
+	return int(to.Time().Sub(from.Time()) / (24 * time.Hour))
+}
