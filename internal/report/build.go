@@ -1,0 +1,251 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpstrata/mcpstrata/internal/archive"
+	"github.com/mcpstrata/mcpstrata/internal/record"
+	"github.com/mcpstrata/mcpstrata/internal/target"
+	"github.com/mcpstrata/mcpstrata/internal/timeline"
+)
+
+// Build reads the dated files of a data folder and computes the figures of one
+// methodology. It fails where nothing is recorded under it.
+func Build(tree *archive.Tree, methodology string) (*Report, error) {
+	runs, err := tree.Runs()
+	if err != nil {
+		return nil, fmt.Errorf("building the report: %w", err)
+	}
+	c := &collector{
+		builder: timeline.NewBuilder(methodology), operators: map[string]string{},
+		r: &Report{Methodology: methodology, Schema: Schema, Series: record.Series, Servers: map[string]*Server{}},
+	}
+	for _, id := range runs {
+		run, err := read(tree, id, methodology)
+		if err == nil {
+			err = c.add(run)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("building the report: %w", err)
+		}
+	}
+	if c.newest == "" {
+		return nil, fmt.Errorf("building the report: nothing is recorded under methodology %q", methodology)
+	}
+	return c.finish()
+}
+
+// Schema is the version of the form of a report.
+const Schema = 1
+
+// Missed returns the targets that no run of the day of a run attempted although
+// they may declare an endpoint, sorted by name; some of them may have no row yet.
+func Missed(tree *archive.Tree, methodology, run string) ([]string, error) {
+	runs, err := tree.Runs()
+	if err != nil {
+		return nil, err
+	}
+	b := timeline.NewBuilder(methodology)
+	for _, id := range runs {
+		if record.CompareRuns(id, run) > 0 {
+			break
+		}
+		r, err := read(tree, id, methodology)
+		if err == nil {
+			err = b.Add(r)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return b.Missed(), nil
+}
+
+// read returns what the dated files say of a run.
+func read(tree *archive.Tree, id, methodology string) (timeline.Run, error) {
+	var run timeline.Run
+	rec, _, err := tree.Run(id)
+	if err != nil {
+		return run, err
+	}
+	run.Record = rec
+	roster, ok, err := tree.Roster(id)
+	if err != nil {
+		return run, err
+	}
+	if ok {
+		run.Roster = &roster
+	}
+	header, rows, ok, err := tree.Observations(id, methodology)
+	if err != nil {
+		return run, err
+	}
+	if ok {
+		run.Header, run.Rows = &header, rows
+	}
+	run.Events, err = tree.Events(id)
+	return run, err
+}
+
+// A collector is the state of one call of Build.
+type collector struct {
+	builder   *timeline.Builder
+	operators map[string]string // registrable domain of each endpoint met
+	r         *Report
+	newest    string // run added last that read under the methodology
+	full      bool   // it was not partial
+	counted   record.Coverage
+	days      map[Date]int // index in the calendar
+}
+
+// add enters a run.
+func (c *collector) add(run timeline.Run) error {
+	if run.Roster != nil {
+		c.r.Source = run.Roster.Source
+	}
+	reads := run.Header != nil
+	if reads && run.Record.Partial && c.full {
+		c.count() // the figures of the newest full run stay (case e-015)
+	}
+	if err := c.builder.Add(run); err != nil {
+		return err
+	}
+	if !reads {
+		return nil
+	}
+	rec := run.Record
+	coverage := rec.Methodologies[c.r.Methodology]
+	c.newest, c.full = rec.Run, !rec.Partial
+	if c.full {
+		c.counted, c.r.Full, c.r.FullDegraded = coverage, run.Header.Day, rec.Degraded
+	}
+	c.r.AsOf, c.r.AsOfTime = run.Header.Day, rec.Finished
+	c.r.ProberVersion = rec.ProberVersion
+	c.r.Simulated = rec.Clock != ""
+	c.r.Newest = Newest{
+		Coverage: Share{Count(coverage.Reached), Count(coverage.Active)},
+		Degraded: rec.Degraded, Partial: rec.Partial, RosterComplete: rec.RosterComplete, Run: rec.Run,
+	}
+	return nil
+}
+
+// operator returns the registrable domain of an endpoint.
+func (c *collector) operator(endpoint string) string {
+	if endpoint == "" {
+		return ""
+	}
+	name, ok := c.operators[endpoint]
+	if !ok {
+		name = target.Platform(endpoint)
+		c.operators[endpoint] = name
+	}
+	return name
+}
+
+// count takes the figures of the population from the state after a full run.
+func (c *collector) count() {
+	p := &c.r.Population
+	p.Answering, p.Endpoints, p.Listed = Count(c.counted.Answered), Count(c.counted.Eligible), Count(c.counted.Targets)
+	p.Operators, p.Retired, p.Tools = 0, 0, 0
+	operators := map[string]bool{}
+	for _, t := range c.builder.Targets() {
+		if t.Retired != "" {
+			p.Retired++
+			continue
+		}
+		if o := c.operator(t.Row.Endpoint); o != "" {
+			operators[o] = true
+		}
+		if t.Row.Head != nil && t.Row.ErrorClass == record.Success {
+			p.Tools += Count(t.Row.Head.Tools)
+		}
+	}
+	p.Operators = Count(len(operators))
+	c.r.Classes = classes(c.counted)
+}
+
+// classes returns how the targets of a run ended: success, also if there was
+// none, then the classes in the order of the methodology, those with a target.
+func classes(coverage record.Coverage) []Class {
+	all := Count(0)
+	for _, n := range coverage.Classes {
+		all += Count(n)
+	}
+	labels := []string{record.Success.Label()}
+	for _, d := range record.Classes {
+		labels = append(labels, d.Class.Label())
+	}
+	out := []Class{}
+	for i, label := range labels {
+		n := coverage.Classes[label]
+		if n == 0 && i > 0 {
+			continue
+		}
+		class := Class{Class: label, Share: Share{Count(n), all}}
+		for key, n := range coverage.Details {
+			if detail, ok := strings.CutPrefix(key, label+"/"); ok {
+				class.Details = append(class.Details, Detail{Detail: detail, Forced: i > 0 && forced(record.Classes[i-1], detail), Share: Share{Count(n), all}})
+			}
+		}
+		slices.SortFunc(class.Details, func(x, y Detail) int {
+			return cmp.Or(cmp.Compare(y.Share.N, x.Share.N), strings.Compare(x.Detail, y.Detail))
+		})
+		out = append(out, class)
+	}
+	return out
+}
+
+// forced reports whether a detail stands under its class only because the closed
+// set has none for it.
+func forced(class record.ClassDef, detail string) bool {
+	for _, d := range class.Details {
+		if string(d.Detail) == detail || d.Detail == "rpc:<code>" && record.Detail(detail).IsRPC() {
+			return d.Forced
+		}
+	}
+	return false
+}
+
+// finish computes what takes the whole history.
+func (c *collector) finish() (*Report, error) {
+	if c.full {
+		c.count()
+	}
+	if c.r.Classes == nil {
+		c.r.Classes = []Class{}
+	}
+	h := c.builder.History()
+	c.calendar(h)
+	for _, t := range h.Targets {
+		c.r.Servers[t.Name] = c.server(t)
+	}
+	c.changes(h)
+	c.transitions(h)
+	c.population(h)
+	var err error
+	c.r.HalfLife, err = c.halfLife(h)
+	return c.r, err
+}
+
+// population counts the record.
+func (c *collector) population(h *timeline.History) {
+	p := &c.r.Population
+	p.Names = Count(len(h.Targets))
+	for _, t := range h.Targets {
+		p.Contracts += Count(len(t.Lives))
+		p.Changes += c.r.Servers[t.Name].Changes
+		if len(t.Lives) > 0 {
+			p.EverAnswer++
+		}
+	}
+	for _, d := range h.Days {
+		if len(d.Runs) > 0 {
+			p.RunDays++
+		} else {
+			p.GapDays++
+		}
+	}
+}
