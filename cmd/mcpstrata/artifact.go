@@ -21,7 +21,7 @@ func artifactVerb(_ context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	b, err := v.body(d)
+	b, err := v.bodies.Read(d)
 	if err != nil {
 		return err
 	}

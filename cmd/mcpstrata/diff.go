@@ -33,11 +33,11 @@ func diffVerb(_ context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	a, err := v.contract(old.Artifacts)
+	a, err := v.bodies.Contract(old.Artifacts)
 	if err != nil {
 		return fmt.Errorf("reading the contract of %s: %w", old.First, err)
 	}
-	b, err := v.contract(new.Artifacts)
+	b, err := v.bodies.Contract(new.Artifacts)
 	if err != nil {
 		return fmt.Errorf("reading the contract of %s: %w", new.First, err)
 	}

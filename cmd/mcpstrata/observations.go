@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpstrata/mcpstrata/internal/daily"
 	"github.com/mcpstrata/mcpstrata/internal/record"
+	"github.com/mcpstrata/mcpstrata/internal/report"
 	"github.com/mcpstrata/mcpstrata/internal/visible"
 )
 
@@ -95,10 +96,14 @@ func (v *view) observed(day record.Day) ([]observed, error) {
 	if err != nil {
 		return nil, err
 	}
-	var missed map[string]bool
-	if head.Run == run {
-		if missed, err = v.missed(run, head.Missed, rows); err != nil {
+	missed := map[string]bool{}
+	if head.Run == run && head.Missed != nil {
+		names, err := report.Missed(v.tree, v.methodology, run)
+		if err != nil {
 			return nil, err
+		}
+		for _, n := range names {
+			missed[n] = true
 		}
 	}
 	var out []observed
@@ -116,50 +121,4 @@ func (v *view) observed(day record.Day) ([]observed, error) {
 	}
 	slices.SortFunc(out, func(a, b observed) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
-}
-
-// missed returns the targets that a day's runs did not attempt.
-func (v *view) missed(run string, m *record.Missed, rows []record.Observation) (map[string]bool, error) {
-	missed := map[string]bool{}
-	if m == nil {
-		return missed, nil
-	}
-	for _, n := range m.Names {
-		missed[n] = true
-	}
-	if m.Only == nil {
-		return missed, nil
-	}
-	settled := map[string]bool{} // without an endpoint, or retired
-	for _, o := range rows {
-		settled[o.Name] = o.ErrorClass == record.NoEndpoint || o.Retired != ""
-	}
-	runs, err := v.tree.Runs()
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range runs {
-		if record.CompareRuns(r, run) > 0 {
-			break
-		}
-		roster, _, err := v.tree.Roster(r)
-		if err != nil {
-			return nil, err
-		}
-		for _, a := range roster.Added {
-			missed[a.Name] = !settled[a.Name]
-		}
-		for _, n := range roster.Removed {
-			delete(missed, n)
-		}
-	}
-	for _, n := range m.Only {
-		delete(missed, n)
-	}
-	for n, is := range missed {
-		if !is {
-			delete(missed, n)
-		}
-	}
-	return missed, nil
 }

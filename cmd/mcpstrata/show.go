@@ -37,7 +37,7 @@ func showVerb(_ context.Context, c *call) error {
 	}
 	tools := &contract.Contract{}
 	if o.Head != nil {
-		if tools, err = v.contract(o.Head.Artifacts); err != nil {
+		if tools, err = v.bodies.Contract(o.Head.Artifacts); err != nil {
 			return fmt.Errorf("reading the tools of %s: %w", name, err)
 		}
 	}

@@ -8,8 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcpstrata/mcpstrata/internal/archive"
-	"github.com/mcpstrata/mcpstrata/internal/canon"
-	"github.com/mcpstrata/mcpstrata/internal/contract"
+	"github.com/mcpstrata/mcpstrata/internal/body"
 	"github.com/mcpstrata/mcpstrata/internal/daily"
 	"github.com/mcpstrata/mcpstrata/internal/gitrepo"
 	"github.com/mcpstrata/mcpstrata/internal/record"
@@ -23,16 +22,33 @@ type view struct {
 	data        string
 	methodology string
 	json        bool
-	repo        *gitrepo.Repo // nil outside a repository
+	bodies      *body.Store
 }
+
+// defaultMethodology is the line of observation that is read unless another is
+// named.
+var defaultMethodology = record.V1.Version
 
 // viewFlags adds the flags that query verbs take, and returns what opens the
 // view once they are read.
 func viewFlags(c *call) (open func() (*view, error)) {
+	asJSON := c.flags.Bool("json", false, "print JSON")
+	data := dataFlags(c)
+	return func() (*view, error) {
+		v, err := data()
+		if err == nil {
+			v.json = *asJSON
+		}
+		return v, err
+	}
+}
+
+// dataFlags adds the flags that name what is read, and returns what opens the
+// view once they are read.
+func dataFlags(c *call) (open func() (*view, error)) {
 	v := &view{}
 	c.flags.StringVar(&v.data, "data", "data", "the data folder")
-	c.flags.StringVar(&v.methodology, "methodology", record.V1.Version, "`version` whose line of observation is read")
-	c.flags.BoolVar(&v.json, "json", false, "print JSON")
+	c.flags.StringVar(&v.methodology, "methodology", defaultMethodology, "`version` whose line of observation is read")
 	return func() (*view, error) {
 		if _, ok := record.MethodologyByVersion(v.methodology); !ok {
 			return nil, usageError{fmt.Sprintf("-methodology %q: this version reads with %s", v.methodology, strings.Join(methodologyVersions(), ", "))}
@@ -50,52 +66,9 @@ func viewFlags(c *call) (open func() (*view, error)) {
 		if err != nil && !errors.As(err, &none) {
 			return nil, err
 		}
-		v.repo = repo
+		v.bodies = body.New(v.tree, repo)
 		return v, nil
 	}
-}
-
-// body returns the bytes of a recorded body: from the file that still has them,
-// else from the history, checked either way.
-func (v *view) body(d canon.Digest) ([]byte, error) {
-	e, ok, err := v.tree.FindBody(d)
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return nil, &daily.HintError{Err: fmt.Errorf("%s: no run recorded such a body", d), Next: "`mcpstrata show NAME` prints the digests of a target's bodies"}
-	}
-	b, err := v.tree.ReadFile(archive.Dir + "/" + e.Path)
-	if err == nil && canon.Sum(b) == d {
-		return b, nil
-	}
-	if v.repo == nil {
-		return nil, &daily.HintError{Err: fmt.Errorf("%s: its bytes are no longer in the data folder, and this is no git repository", d), Next: "read it in a clone: the history keeps every body"}
-	}
-	if b, err = v.repo.Blob(e.Blob); err != nil {
-		hint := "the blob is not here; fetch the whole history"
-		if v.repo.Shallow() {
-			hint = gitrepo.ShallowHint
-		}
-		return nil, &daily.HintError{Err: fmt.Errorf("%s: reading blob %s: %w", d, e.Blob, err), Next: hint}
-	}
-	if got := canon.Sum(b); got != d {
-		return nil, fmt.Errorf("%s: blob %s holds %s", d, e.Blob, got)
-	}
-	return b, nil
-}
-
-// contract reads the contract that a list of bodies means.
-func (v *view) contract(bodies []canon.Digest) (*contract.Contract, error) {
-	var pages [][]byte
-	for _, d := range bodies {
-		b, err := v.body(d)
-		if err != nil {
-			return nil, err
-		}
-		pages = append(pages, b)
-	}
-	return contract.Read(pages)
 }
 
 // rows returns the dated rows of one target, oldest first.
