@@ -1,0 +1,145 @@
+package feed
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpstrata/mcpstrata/internal/drift"
+	"github.com/mcpstrata/mcpstrata/internal/record"
+	"github.com/mcpstrata/mcpstrata/internal/report"
+	"github.com/mcpstrata/mcpstrata/internal/visible"
+)
+
+// What a title and a summary tell at most. A hostile list has ten thousand tools
+// with names as long as it likes.
+const (
+	maxName       = 100 // characters of a name
+	maxTitleTools = 3   // names of one kind in a title
+	maxTools      = 50  // and in a summary
+	maxMembers    = 12  // of one tool
+)
+
+// title says in words what changed.
+func title(name string, v *report.Version) string {
+	var parts []string
+	for _, k := range kinds {
+		if l := list(v.Changes, k.kind, maxTitleTools, false); l != "" {
+			parts = append(parts, k.verb+" "+l)
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"changes " + noTool(v)}
+	}
+	return named(name) + " " + strings.Join(parts, "; ")
+}
+
+var kinds = []struct{ kind, verb, head string }{
+	{string(drift.Added), "adds", "Tools added"},
+	{string(drift.Removed), "removes", "Tools removed"},
+	{"renamed", "renames", "Tools renamed"},
+	{string(drift.Changed), "changes", "Tools changed"},
+}
+
+// noTool says what changed where no tool is named (package record, Event.Changes).
+func noTool(v *report.Version) string {
+	switch {
+	case len(v.Classes) == 0:
+		return "in what is no longer on record"
+	case v.Classes[0] == drift.ReorderedOnly:
+		return "the order of its list only"
+	}
+	return "what is no tool in its list"
+}
+
+// summary says all that the report knows of a change, in sentences.
+func summary(v *report.Version) string {
+	var b strings.Builder
+	for _, k := range kinds {
+		if l := list(v.Changes, k.kind, maxTools, true); l != "" {
+			fmt.Fprintf(&b, "%s: %s. ", k.head, l)
+		}
+	}
+	if b.Len() == 0 {
+		fmt.Fprintf(&b, "It changes %s. ", noTool(v))
+	}
+	fmt.Fprintf(&b, "First read on %s", v.First)
+	if v.LastSame != "" {
+		fmt.Fprintf(&b, "; the contract before was last read on %s", v.LastSame)
+	}
+	if v.ConfirmedOn != "" {
+		fmt.Fprintf(&b, "; confirmed on %s", v.ConfirmedOn)
+	}
+	b.WriteString(".")
+	if len(v.Classes) > 0 {
+		fmt.Fprintf(&b, " Class: %s.", names(v.Classes, maxMembers))
+	}
+	if v.ReturnOf > 0 {
+		fmt.Fprintf(&b, " It is the contract of version %s again.", v.ReturnOf.Text())
+	}
+	if !v.Comparable {
+		b.WriteString(" The two were read under different conditions")
+		if len(v.Differs) > 0 {
+			fmt.Fprintf(&b, " (%s)", names(v.Differs, maxMembers))
+		}
+		b.WriteString(", so the difference may lie in how the server was read.")
+	}
+	return b.String()
+}
+
+// list names the tools of a kind, at most so many, with the members that differ.
+func list(changes []record.ToolChange, kind string, most int, members bool) string {
+	var all []string
+	n := 0
+	for _, c := range changes {
+		if c.Kind != kind {
+			continue
+		}
+		if n++; n > most {
+			continue
+		}
+		s := named(c.Name)
+		if c.Old != "" {
+			s = named(c.Old) + " to " + s
+		}
+		if members && len(c.Members) > 0 {
+			s += " (" + names(c.Members, maxMembers) + ")"
+		}
+		all = append(all, s)
+	}
+	return join(all, n)
+}
+
+// names lists names, at most so many.
+func names(all []string, most int) string {
+	var shown []string
+	for _, s := range all[:min(len(all), most)] {
+		shown = append(shown, named(s))
+	}
+	return join(shown, len(all))
+}
+
+// join lists what is shown of so many.
+func join(shown []string, of int) string {
+	s := strings.Join(shown, ", ")
+	if more := of - len(shown); more > 0 {
+		s += " and " + report.Count(more).Text() + " more"
+	}
+	return s
+}
+
+// named returns a recorded name for a line of text: hidden characters as chips,
+// cut, and in quotation marks unless it can't be taken for our words.
+func named(s string) string {
+	if s == "" {
+		return "(no name)"
+	}
+	v := visible.Line(s)
+	if utf8.RuneCountInString(v) > maxName {
+		v = string([]rune(v)[:maxName]) + "…"
+	}
+	if v == s && strings.Trim(s, unreserved+"/") == "" {
+		return s
+	}
+	return "“" + strings.ReplaceAll(v, "”", `\”`) + "”"
+}
