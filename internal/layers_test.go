@@ -24,6 +24,7 @@ var allowed = map[string][]string{
 	// words
 	"canon":    {},
 	"record":   {"canon"},
+	"survival": {},
 	"jsonrpc":  {"canon", "record"},
 	"visible":  {},
 	"progress": {},
@@ -45,7 +46,14 @@ var allowed = map[string][]string{
 	"gitrepo": {},
 	// The checker derives again what the ledger wrote, and shares no code with it.
 	"audit": {"canon", "record", "contract", "target", "registry", "archive", "gitrepo"},
+	"body":  {"canon", "record", "contract", "archive", "gitrepo"},
+	// tell
+	"report": {"canon", "record", "survival", "target", "timeline", "archive"},
+	"chart":  {"record", "survival", "timeline", "report"},
+	"feed":   {"record", "drift", "visible", "report"},
+	"site":   {"canon", "record", "visible", "contract", "drift", "archive", "body", "report", "chart", "feed"},
 	// wire
+	"api":   {},
 	"daily": {"canon", "record", "target", "safehttp", "registry", "mcp", "probe", "sweep", "archive", "ledger", "gitrepo"},
 	"fleet": {"record"},
 }
@@ -61,6 +69,10 @@ var onlyIn = map[string]string{
 	"github.com/cheggaaa/pb/v3":              "progress",
 	"github.com/gofrs/flock":                 "archive",
 	"golang.org/x/time/rate":                 "sweep",
+	"github.com/wcharczuk/go-chart/v2":       "chart",
+	"github.com/golang/freetype":             "chart",
+	"golang.org/x/image":                     "chart",
+	"github.com/yuin/goldmark":               "site",
 	"github.com/modelcontextprotocol/go-sdk": "fleet",
 }
 
