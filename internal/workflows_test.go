@@ -14,6 +14,7 @@ import (
 // writers are the jobs that may hold a permission to write, and which.
 var writers = map[string][]string{
 	"observe.yml/record": {"contents"},
+	"observe.yml/deploy": {"pages", "id-token"},
 }
 
 var (
@@ -169,7 +170,9 @@ func TestWorkflowAudits(t *testing.T) {
 		{"text of others in a script", `sleep "$((RANDOM % 900))"`, "echo ${{ github.event.issue.title }}", "a script holds an expression"},
 		{"text of others in a long script", "chmod +x job/mcpstrata", "echo ${{ inputs.name }}", "a script holds an expression"},
 		{"a second writer", "      contents: read\n", "      contents: write\n", "job roster may write contents"},
-		{"a writer of more", "      contents: write # the only job that writes\n", "      contents: write\n      packages: write\n", "job record may write packages"},
+		{"a writer of more", "      contents: write # the only job that writes to the repository\n", "      contents: write\n      packages: write\n", "job record may write packages"},
+		{"a publisher that writes", "      pages: write\n", "      pages: write\n      contents: write\n", "job deploy may write contents"},
+		{"a site that publishes itself", "    timeout-minutes: 45\n    permissions:\n", "    timeout-minutes: 45\n    permissions:\n      pages: write\n", "job site may write pages"},
 		{"rights all at once", "    permissions: {}\n    strategy", "    permissions: write-all\n    strategy", "permissions are named one by one"},
 		{"no time limit", "    timeout-minutes: 160\n", "", "job probe has no time limit"},
 		{"no concurrency", "\nconcurrency:\n", "\nenv:\n", "no concurrency"},
@@ -189,15 +192,29 @@ func TestWorkflowAudits(t *testing.T) {
 	}
 }
 
-// The job that can write runs no program that a job before it handed over.
-func TestWriterBuildsItsOwnProgram(t *testing.T) {
+// observeJob returns the text of a job of observe.yml.
+func observeJob(t *testing.T, name string) string {
+	t.Helper()
 	b, err := os.ReadFile("../.github/workflows/observe.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, job, ok := strings.Cut(string(b), "\n  record:\n")
-	if !ok || !strings.Contains(job, "contents: write") {
-		t.Fatal("observe.yml has no writing job called record")
+	_, job, ok := strings.Cut(string(b), "\n  "+name+":\n")
+	if !ok {
+		t.Fatalf("observe.yml has no job called %s", name)
+	}
+	lines := strings.Split(job, "\n")
+	if end := slices.IndexFunc(lines, jobLine.MatchString); end >= 0 {
+		lines = lines[:end]
+	}
+	return strings.Join(lines, "\n")
+}
+
+// The job that can write runs no program that a job before it handed over.
+func TestWriterBuildsItsOwnProgram(t *testing.T) {
+	job := observeJob(t, "record")
+	if !strings.Contains(job, "contents: write") {
+		t.Fatal("the job called record does not write")
 	}
 	build, take := strings.Index(job, "go build"), strings.Index(job, "download-artifact")
 	if build < 0 || take < 0 || build > take {
@@ -212,5 +229,38 @@ func TestWriterBuildsItsOwnProgram(t *testing.T) {
 		if !strings.Contains(job, check) {
 			t.Errorf("the writing job lacks %q", check)
 		}
+	}
+}
+
+// The site is built by a job that can write nothing, from the whole history of the
+// commit that was pushed, and published by one that runs nothing of ours.
+func TestSiteIsPublished(t *testing.T) {
+	tests := []struct {
+		job       string
+		has, lack []string
+	}{
+		{"site",
+			[]string{"needs: record\n", "needs.record.outputs.pushed != ''", "ref: ${{ needs.record.outputs.pushed || github.ref }}", "fetch-depth: 0", "site -data data -out site", "actions/upload-pages-artifact@"},
+			[]string{": write", "github.token", "download-artifact"}},
+		{"deploy",
+			[]string{"needs: site\n", "needs.site.result == 'success'", "name: github-pages", "actions/deploy-pages@"},
+			[]string{"checkout", "contents:", "download-artifact", "go build"}},
+		{"record",
+			[]string{"pushed: ${{ steps.push.outputs.pushed }}", "- id: push\n"}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.job, func(t *testing.T) {
+			job := observeJob(t, tt.job)
+			for _, s := range tt.has {
+				if !strings.Contains(job, s) {
+					t.Errorf("the job lacks %q", s)
+				}
+			}
+			for _, s := range tt.lack {
+				if strings.Contains(job, s) {
+					t.Errorf("the job has %q", s)
+				}
+			}
+		})
 	}
 }

@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/mcpstrata/mcpstrata/internal/api"
 	"github.com/mcpstrata/mcpstrata/internal/daily"
 	"github.com/mcpstrata/mcpstrata/internal/fleet"
 	"github.com/mcpstrata/mcpstrata/internal/gitrepo"
 	"github.com/mcpstrata/mcpstrata/internal/progress"
+	"github.com/mcpstrata/mcpstrata/internal/site"
 )
 
 // What the demo scales: a server that hangs costs a real second, and hosts are
@@ -22,13 +24,18 @@ const (
 	demoSeed    = 1
 )
 
+// demoAddr is where the demo serves the site; where it is taken and no other was
+// asked for, any free port will do.
+const demoAddr = "127.0.0.1:8080"
+
 // demo runs the real pipeline over the embedded registry and fleet, one
-// simulated day after the other.
+// simulated day after the other, then builds the site and serves it.
 func demo(ctx context.Context, c *call) error {
 	dir := c.flags.String("dir", "", "`folder` for the repository (default: a new temporary one)")
 	days := c.flags.Int("days", 60, "simulated `days`")
 	servers := c.flags.Int("servers", 120, "`servers` listed on the first day")
-	c.flags.Bool("no-serve", true, "end when the days are recorded; this version has no site to serve yet")
+	addr := c.flags.String("http", demoAddr, "`address` to serve the site at")
+	noServe := c.flags.Bool("no-serve", false, "end when the site is built")
 	if _, err := c.parse(0, 0); err != nil {
 		return err
 	}
@@ -42,20 +49,28 @@ func demo(ctx context.Context, c *call) error {
 	if err := gitrepo.Init(root); err != nil {
 		return fmt.Errorf("making a repository in %s: %w", root, err)
 	}
-	world, err := fleet.Start(ctx, fleet.Config{Seed: demoSeed, Servers: *servers, Days: *days, Hang: 10 * demoTimeout})
-	if err != nil {
-		return fmt.Errorf("starting the servers: %w", err)
-	}
-	defer world.Close()
 	c.note(fmt.Sprintf("recording %d simulated days of %d servers into %s", *days, *servers, root))
 	began := time.Now()
-	commits, err := demoDays(ctx, c, root, world, *days)
+	commits, err := demoDays(ctx, c, root, *servers, *days)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.stdout, "%d days, %d commits in %s (%.1f s)\n", *days, commits, root, time.Since(began).Seconds())
-	fmt.Fprintf(c.stdout, "look around with:\n  git -C %s log --stat\n  mcpstrata verify -data %s\n", root, filepath.Join(root, "data"))
-	return nil
+	out := filepath.Join(root, siteDir)
+	if err := c.siteBuilder(filepath.Join(root, "data"), site.Config{Out: out, Base: "http://" + *addr + "/"})(ctx); err != nil {
+		return fmt.Errorf("building the site: %w", err)
+	}
+	w := &lines{w: c.stdout}
+	w.printf("%d days, %d commits in %s (%.1f s)\n", *days, commits, root, time.Since(began).Seconds())
+	w.printf("look around with:\n  git -C %s log --stat\n  mcpstrata verify -data %s\n", root, filepath.Join(root, "data"))
+	if w.err != nil || *noServe {
+		return w.err
+	}
+	err = serveSite(ctx, c, out, *addr)
+	var taken *api.ListenError
+	if errors.As(err, &taken) && *addr == demoAddr {
+		err = serveSite(ctx, c, out, "127.0.0.1:0")
+	}
+	return err
 }
 
 // demoDir returns an empty folder for the demo's repository.
@@ -76,9 +91,14 @@ func demoDir(dir string) (string, error) {
 	return filepath.Abs(dir)
 }
 
-// demoDays runs the daily job once a simulated day and returns how many days
-// were committed.
-func demoDays(ctx context.Context, c *call, root string, world *fleet.Fleet, days int) (commits int, err error) {
+// demoDays runs the daily job once a simulated day, over servers that end with
+// it, and returns how many days were committed.
+func demoDays(ctx context.Context, c *call, root string, servers, days int) (commits int, err error) {
+	world, err := fleet.Start(ctx, fleet.Config{Seed: demoSeed, Servers: servers, Days: days, Hang: 10 * demoTimeout})
+	if err != nil {
+		return 0, fmt.Errorf("starting the servers: %w", err)
+	}
+	defer world.Close()
 	meter := progress.New(c.stderr, "mcpstrata: demo: recorded days", time.Now)
 	defer meter.Done()
 	for day := range days {

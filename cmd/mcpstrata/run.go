@@ -16,6 +16,7 @@ import (
 	"github.com/mcpstrata/mcpstrata/internal/ledger"
 	"github.com/mcpstrata/mcpstrata/internal/progress"
 	"github.com/mcpstrata/mcpstrata/internal/record"
+	"github.com/mcpstrata/mcpstrata/internal/site"
 	"github.com/mcpstrata/mcpstrata/templates"
 )
 
@@ -121,12 +122,17 @@ func runDaily(ctx context.Context, c *call) error {
 	f.probeFlags(c)
 	f.budgetFlag(c)
 	push := c.flags.Bool("push", false, "push the commit to the remote "+daily.Remote)
+	out := c.flags.String("site", siteDir, "the `folder` to build the site in; empty: build none")
+	base := c.flags.String("base", site.Base, "absolute `URL` at which the site will stand, for feeds and the site map")
 	if _, err := c.parse(0, 0); err != nil {
 		return err
 	}
 	cfg, err := f.config(c)
 	if err != nil {
 		return err
+	}
+	if *out != "" {
+		cfg.Site = c.siteBuilder(cfg.Data, site.Config{Out: *out, Base: *base})
 	}
 	meter := progress.New(c.stderr, "mcpstrata: run: probed", time.Now)
 	cfg.Progress = meter.Set
@@ -141,9 +147,11 @@ func runDaily(ctx context.Context, c *call) error {
 		}
 	}
 	if *push {
-		return daily.Push(ctx, cfg)
+		if err := daily.Push(ctx, cfg); err != nil {
+			return errors.Join(err, r.Site)
+		}
 	}
-	return nil
+	return r.Site
 }
 
 // tell prints what a run recorded.

@@ -1,5 +1,5 @@
 // Package daily is the daily job as one function: plan, sweep, ledger, archive,
-// commit.
+// commit, and a site builder passed in.
 //
 // [Run] is made of the same stages that can be run one by one, on one machine or
 // spread over several: [Job.Roster] writes a plan and the listing it was made
@@ -64,6 +64,10 @@ type Config struct {
 	Log       func(line string) // one line for people per thing worth saying; nil: silence
 	Progress  func(done, total, inFlight int)
 	Step      func(string) error // called before each durable step; an error stops as a crash would
+
+	// Site builds the site from the data folder; nil: none is built. Run calls it
+	// last, while it still holds the lock, also on a day that is final.
+	Site func(ctx context.Context) error
 }
 
 // A Job is a daily job on one repository. Only one job works on a repository at
@@ -261,9 +265,10 @@ type Result struct {
 	Commit  string
 	Final   bool // the day was recorded and is final: nothing was probed
 	Drifted int
+	Site    error // why the site could not be built; the day is recorded all the same
 }
 
-// Run does the whole job: roster, probe, record, commit.
+// Run does the whole job: roster, probe, record, commit, site.
 func Run(ctx context.Context, cfg Config) (r *Result, err error) {
 	j, err := Open(ctx, cfg)
 	if err != nil {
@@ -284,7 +289,7 @@ func Run(ctx context.Context, cfg Config) (r *Result, err error) {
 		return nil, err
 	}
 	if p == nil {
-		return &Result{Final: true}, os.RemoveAll(j.runDir())
+		return &Result{Final: true, Site: j.site(ctx)}, os.RemoveAll(j.runDir())
 	}
 	if _, err := j.Probe(ctx, plan, 1, 1, shard); err != nil {
 		return nil, err
@@ -300,7 +305,18 @@ func Run(ctx context.Context, cfg Config) (r *Result, err error) {
 	if err := os.RemoveAll(j.runDir()); err != nil {
 		return nil, fmt.Errorf("removing the files of the run: %w", err)
 	}
-	return &Result{Run: s.Run, Commit: id, Drifted: s.Drifted}, nil
+	return &Result{Run: s.Run, Commit: id, Drifted: s.Drifted, Site: j.site(ctx)}, nil
+}
+
+// site builds the site, if one is to be built.
+func (j *Job) site(ctx context.Context) error {
+	if j.cfg.Site == nil {
+		return nil
+	}
+	if err := j.cfg.Site(ctx); err != nil {
+		return fmt.Errorf("building the site: %w", err)
+	}
+	return nil
 }
 
 // Commit moves a whole stage into the data folder and commits it. It returns ""
