@@ -71,6 +71,10 @@ func (e *RemovedError) Error() string {
 	return fmt.Sprintf("%s: it was removed on %s: %s", e.SHA256, e.Day, e.Reason)
 }
 
+// ErrNoHistory is in the chain of a [MissingError] where there is no repository
+// that could hold the body.
+var ErrNoHistory = errors.New("its bytes are no longer in the data folder, and this is no git repository")
+
 // A MissingError says that the bytes of a recorded body are not here.
 type MissingError struct {
 	Digest canon.Digest
@@ -107,7 +111,7 @@ func (s *Store) Read(d canon.Digest) ([]byte, error) {
 	case removed:
 		return nil, &RemovedError{t}
 	case s.repo == nil:
-		return nil, &MissingError{d, errors.New("its bytes are no longer in the data folder, and this is no git repository"), "read it in a clone: the history keeps every body"}
+		return nil, &MissingError{d, ErrNoHistory, "read it in a clone: the history keeps every body"}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

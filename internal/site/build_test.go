@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/mcpstrata/mcpstrata/internal/body"
+	"github.com/mcpstrata/mcpstrata/internal/gitrepo"
 	"github.com/mcpstrata/mcpstrata/internal/record"
 	"github.com/mcpstrata/mcpstrata/internal/report"
 	"github.com/mcpstrata/mcpstrata/internal/site"
@@ -349,8 +350,9 @@ func TestHugeContracts(t *testing.T) {
 	}
 }
 
-// A body that was removed on request is told in words; one that is missing ends
-// the build and says what to do.
+// A body that was removed on request is told in words, and so is one whose
+// history is not there at all; one that the repository should have ends the build
+// and says what to do.
 func TestBodiesThatAreGone(t *testing.T) {
 	w := newWorld(t, "a/a")
 	w.run("2026-05-01", nil)
@@ -358,17 +360,39 @@ func TestBodiesThatAreGone(t *testing.T) {
 	w.set("a/a", `[{"name":"two","description":"Does two things."}]`)
 	w.run("2026-05-02", nil)
 	h := w.history()
+
+	// Another repository, which should have the body and has not.
+	other := t.TempDir()
+	if err := gitrepo.Init(other); err != nil {
+		t.Fatal(err)
+	}
+	repo, err := gitrepo.Open(other)
+	if err != nil {
+		t.Fatal(err)
+	}
 	cfg := h.config(t.TempDir())
-	cfg.Bodies = body.New(h.tree, nil) // no history
-	_, err := site.Build(t.Context(), cfg)
+	cfg.Bodies = body.New(h.tree, repo)
+	_, err = site.Build(t.Context(), cfg)
 	if missing, ok := errors.AsType[*body.MissingError](err); !ok || missing.Hint() == "" {
 		t.Errorf("Build without the history = %v, want a *body.MissingError", err)
 	}
+
+	// No repository at all: the dated files alone.
+	s := readSite(t, h.build(t, func(c *site.Config) { c.Bodies = body.New(h.tree, nil) }), h.report)
+	whole := readSite(t, h.build(t, nil), h.report)
+	if !bytes.Equal(s.files["report.json"], whole.files["report.json"]) {
+		t.Error("report.json differs without the history")
+	}
+	if page := string(s.files["s/a/a/index.html"]); !strings.Contains(page, "lie in the history of the repository") || !strings.Contains(page, "Does two things.") {
+		t.Errorf("the page does not say where the earlier text is, or lacks the tools in force:\n%s", page)
+	}
+	checkFewFigures(t, s)
+
 	line := record.Line(record.Tombstone{Day: "2026-05-03", Reason: "asked", SHA256: first})
 	if err := os.WriteFile(filepath.Join(w.root, "data", body.TombstonesPath), line, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	s := readSite(t, h.build(t, nil), h.report)
+	s = readSite(t, h.build(t, nil), h.report)
 	if page := string(s.files["s/a/a/index.html"]); !strings.Contains(page, "removed on request") {
 		t.Errorf("the page does not say that a text was removed:\n%s", page)
 	}

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -34,10 +35,11 @@ const (
 
 // Why a version's texts are not shown, in words.
 const (
-	goneWords   = "The texts of this version, or of the one before it, were removed on request."
-	longWords   = "The differences of the newer versions are so long that those of this one are left out."
-	orderWords  = "Only the order of the list differs, which counts because it holds something other than tools."
-	beforeWords = "This version and the one before it hold the same tools."
+	goneWords    = "The texts of this version, or of the one before it, were removed on request."
+	historyWords = "The texts of this version, or of the one before it, lie in the history of the repository, which was not there when this page was made."
+	longWords    = "The differences of the newer versions are so long that those of this one are left out."
+	orderWords   = "Only the order of the list differs, which counts because it holds something other than tools."
+	beforeWords  = "This version and the one before it hold the same tools."
 )
 
 // A history reads the versions of one server, newest first.
@@ -50,20 +52,24 @@ type history struct {
 
 	last  []canon.Digest // artifacts of the contract read last
 	read1 *contract.Contract
-	gone  bool
+	gone  string // why there is none, in words
 }
 
-// at returns the contract of some bodies, and true where one of them was removed
-// on request.
-func (h *history) at(artifacts []canon.Digest) (*contract.Contract, bool, error) {
+// at returns the contract of some bodies, or in words why it can't be had: one of
+// them was removed on request, or there is no history to read it from.
+func (h *history) at(artifacts []canon.Digest) (*contract.Contract, string, error) {
 	if h.last != nil && slices.Equal(h.last, artifacts) {
 		return h.read1, h.gone, nil
 	}
 	c, err := h.bodies.Contract(artifacts)
-	var removed *body.RemovedError
-	gone := errors.As(err, &removed)
-	if err != nil && !gone {
-		return nil, false, err
+	gone := ""
+	switch _, removed := errors.AsType[*body.RemovedError](err); {
+	case removed:
+		gone = goneWords
+	case errors.Is(err, body.ErrNoHistory):
+		gone = historyWords
+	case err != nil:
+		return nil, "", err
 	}
 	h.last, h.read1, h.gone = artifacts, c, gone
 	return c, gone, nil
@@ -114,8 +120,8 @@ func (h *history) compare(i int) (d drift.Diff, unshown string, err error) {
 	switch {
 	case err != nil:
 		return d, "", err
-	case gone || goneBefore:
-		return d, goneWords, nil
+	case gone != "" || goneBefore != "":
+		return d, cmp.Or(gone, goneBefore), nil
 	}
 	return drift.Compare(before, now), "", nil
 }

@@ -79,8 +79,8 @@ func (b *builder) contract(m *ServerPage, machine *serverJSON, h *history) error
 	switch {
 	case err != nil:
 		return err
-	case gone:
-		m.NoTools, machine.Contract.Unshown = goneWords, goneWords
+	case gone != "":
+		m.NoTools, machine.Contract.Unshown = gone, gone
 		return nil
 	}
 	for _, e := range c.Elems {

@@ -93,9 +93,10 @@ func (e *UnknownServerError) Hint() string {
 	return "names are those of the registry, such as io.github.owner/server"
 }
 
-// Build writes the site of a report. Errors that carry a Hint: *FolderError,
-// *SizeError, *UnknownServerError, and of a body that is not here
-// *body.MissingError.
+// Build writes the site of a report. Where there is no repository at all, so that
+// the texts of earlier contracts can't be had, the pages say so in their place.
+// Errors that carry a Hint: *FolderError, *SizeError, *UnknownServerError, and of a
+// body that the repository should have and has not *body.MissingError.
 func Build(ctx context.Context, cfg Config) (Stats, error) {
 	b, err := newBuilder(cfg)
 	if err != nil {
