@@ -240,7 +240,7 @@ func TestSiteIsPublished(t *testing.T) {
 		has, lack []string
 	}{
 		{"site",
-			[]string{"needs: record\n", "needs.record.outputs.pushed != ''", "ref: ${{ needs.record.outputs.pushed || github.ref }}", "fetch-depth: 0", "site -data data -out site", "actions/upload-pages-artifact@"},
+			[]string{"needs: [roster, record]\n", "needs.record.outputs.pushed != ''", "ref: ${{ needs.record.outputs.pushed || github.ref }}", "fetch-depth: 0", "site -data data -out site", "actions/upload-pages-artifact@"},
 			[]string{": write", "github.token", "download-artifact"}},
 		{"deploy",
 			[]string{"needs: site\n", "needs.site.result == 'success'", "name: github-pages", "actions/deploy-pages@"},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,6 +41,16 @@ func demo(ctx context.Context, c *call) error {
 	if *days < 1 || *servers < 1 {
 		return usageError{"-days and -servers are at least 1"}
 	}
+	base := "http://" + demoAddr + "/"
+	var l *api.Listener
+	if !*noServe { // before the work: an address that can't be had is told at once
+		var err error
+		if l, err = demoListen(ctx, *addr); err != nil {
+			return err
+		}
+		defer l.Close()
+		base = l.URL()
+	}
 	root, err := demoDir(*dir)
 	if err != nil {
 		return err
@@ -56,7 +65,7 @@ func demo(ctx context.Context, c *call) error {
 		return err
 	}
 	out := filepath.Join(root, siteDir)
-	if err := c.siteBuilder(filepath.Join(root, "data"), site.Config{Out: out, Base: "http://" + *addr + "/"})(ctx); err != nil {
+	if err := c.siteBuilder(filepath.Join(root, "data"), site.Config{Out: out, Base: base})(ctx); err != nil {
 		return fmt.Errorf("building the site: %w", err)
 	}
 	w := &lines{w: c.stdout}
@@ -65,12 +74,16 @@ func demo(ctx context.Context, c *call) error {
 	if w.err != nil || *noServe {
 		return w.err
 	}
-	err = serveSite(ctx, c, out, *addr)
-	var taken *api.ListenError
-	if errors.As(err, &taken) && *addr == demoAddr {
-		err = serveSite(ctx, c, out, "127.0.0.1:0")
+	return serveSite(ctx, c, out, l)
+}
+
+// demoListen takes the address to serve at.
+func demoListen(ctx context.Context, addr string) (*api.Listener, error) {
+	l, err := listen(ctx, addr)
+	if err != nil && addr == demoAddr {
+		return listen(ctx, "127.0.0.1:0")
 	}
-	return err
+	return l, err
 }
 
 // demoDir returns an empty folder for the demo's repository.
@@ -112,7 +125,7 @@ func demoDays(ctx context.Context, c *call, root string, servers, days int) (com
 			Log: func(string) {},
 		})
 		if err != nil {
-			return commits, fmt.Errorf("recording %s: %w", world.Day(day), errors.Join(err, context.Cause(ctx)))
+			return commits, fmt.Errorf("recording %s: %w", world.Day(day), err)
 		}
 		if r.Commit != "" {
 			commits++

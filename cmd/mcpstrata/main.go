@@ -24,6 +24,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/mcpstrata/mcpstrata/internal/daily"
 	"github.com/mcpstrata/mcpstrata/internal/visible"
 )
 
@@ -130,6 +131,12 @@ func (e usageError) Error() string { return e.what }
 // errFound is returned by verbs that check and have printed what they found.
 var errFound = errors.New("found")
 
+// errInterrupted says that the person, or the machine, asked for the end.
+var errInterrupted = &daily.HintError{
+	Err:  errors.New("interrupted"),
+	Next: "start it again: what was staged whole is rolled forward, and nothing is half done",
+}
+
 // memoryLimit, in bytes, is where the collector begins to work harder: bodies of
 // hostile servers, all at once, are garbage soon. GOMEMLIMIT overrides it.
 const memoryLimit = 1 << 30
@@ -166,7 +173,11 @@ func main1(ctx context.Context, args []string, stdin io.Reader, stdout, stderr i
 		c := &call{verb: verb, args: args[1:], stdin: stdin, stdout: stdout, stderr: stderr, step: step}
 		c.flags = flag.NewFlagSet(verb, flag.ContinueOnError)
 		c.flags.SetOutput(io.Discard)
-		return c.report(cmd, cmd.run(ctx, c))
+		err := cmd.run(ctx, c)
+		if err != nil && ctx.Err() != nil {
+			err = errInterrupted
+		}
+		return c.report(cmd, err)
 	}
 	fmt.Fprintf(stderr, "mcpstrata: %s: there is no such verb\n", visible.Line(verb))
 	fmt.Fprintln(stderr, "mcpstrata: hint: `mcpstrata help` lists the verbs")

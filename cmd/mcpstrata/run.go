@@ -123,13 +123,16 @@ func runDaily(ctx context.Context, c *call) error {
 	f.budgetFlag(c)
 	push := c.flags.Bool("push", false, "push the commit to the remote "+daily.Remote)
 	out := c.flags.String("site", siteDir, "the `folder` to build the site in; empty: build none")
-	base := c.flags.String("base", site.Base, "absolute `URL` at which the site will stand, for feeds and the site map")
+	base := baseFlag(c)
 	if _, err := c.parse(0, 0); err != nil {
 		return err
 	}
 	cfg, err := f.config(c)
 	if err != nil {
 		return err
+	}
+	if _, err := site.ParseBase(*base); err != nil {
+		return usageError{"-base: " + err.Error()}
 	}
 	if *out != "" {
 		cfg.Site = c.siteBuilder(cfg.Data, site.Config{Out: *out, Base: *base})
@@ -148,10 +151,10 @@ func runDaily(ctx context.Context, c *call) error {
 	}
 	if *push {
 		if err := daily.Push(ctx, cfg); err != nil {
-			return errors.Join(err, r.Site)
+			return errors.Join(err, explain(r.Site))
 		}
 	}
-	return r.Site
+	return explain(r.Site)
 }
 
 // tell prints what a run recorded.
@@ -188,11 +191,8 @@ func explain(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		return &daily.HintError{Err: err, Next: "make room and run again: a stage that was whole is rolled forward, and nothing else was recorded"}
 	}
-	switch {
-	case errors.Is(err, ledger.ErrNothingAttempted):
+	if errors.Is(err, ledger.ErrNothingAttempted) {
 		return &daily.HintError{Err: err, Next: "nothing was committed; see whether the registry lists servers with an endpoint, and whether -limit leaves any that an earlier run of the day did not read"}
-	case errors.Is(err, context.Canceled):
-		return &daily.HintError{Err: errors.New("interrupted"), Next: "what was staged whole is rolled forward by the next run; nothing else was recorded"}
 	}
 	return err
 }

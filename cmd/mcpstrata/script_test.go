@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,6 +99,17 @@ func TestVerbsAreCalledWrongly(t *testing.T) {
 				t.Errorf("-h: status %d, %d bytes of usage, %q", got, len(out), errs)
 			}
 		})
+	}
+}
+
+// Whoever interrupts gets one line and what to do next, whatever was under way.
+func TestInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	interrupt(errors.New("interrupt signal received"))
+	var out, errs writer
+	got := main1(ctx, []string{"demo", "-no-serve", "-days", "2", "-servers", "3", "-dir", t.TempDir()}, nil, &out, &errs, nil)
+	if got != exitFailed || len(out) > 0 || !strings.HasSuffix(string(errs), "\nmcpstrata: demo: interrupted\nmcpstrata: hint: start it again: what was staged whole is rolled forward, and nothing is half done\n") {
+		t.Errorf("status %d, stdout %q, stderr %q", got, out, errs)
 	}
 }
 

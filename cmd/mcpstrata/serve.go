@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/mcpstrata/mcpstrata/internal/api"
@@ -24,36 +25,50 @@ func serveVerb(ctx context.Context, c *call) error {
 	if _, err := c.parse(0, 0); err != nil {
 		return err
 	}
-	return serveSite(ctx, c, *dir, *addr)
+	if err := hasSite(*dir); err != nil {
+		return err
+	}
+	l, err := listen(ctx, *addr)
+	if err != nil {
+		return err
+	}
+	return serveSite(ctx, c, *dir, l)
 }
 
-// serveSite serves the site in dir until ctx is done, and prints its URL as soon
-// as it can be opened. Links out of the folder are not followed.
-func serveSite(ctx context.Context, c *call, dir, addr string) error {
-	root, err := os.OpenRoot(dir)
-	if err == nil {
-		defer root.Close()
-		_, err = root.Stat("index.html")
+// listen takes an address to serve at.
+func listen(ctx context.Context, addr string) (*api.Listener, error) {
+	l, err := api.Listen(ctx, addr)
+	if err != nil {
+		return nil, &daily.HintError{Err: err, Next: "name another address; -http 127.0.0.1:0 takes any free port"}
 	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	return l, nil
+}
+
+// hasSite fails where a folder holds no site.
+func hasSite(dir string) error {
+	_, err := os.Stat(filepath.Join(dir, "index.html"))
+	if errors.Is(err, fs.ErrNotExist) {
 		return &daily.HintError{Err: fmt.Errorf("%s: there is no site in it", dir), Next: "`mcpstrata site` builds it"}
-	case err != nil:
+	}
+	if err != nil {
 		return fmt.Errorf("opening the site: %w", err)
 	}
-	var printed error
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	h := api.Below(basePath(root.FS()), api.Site(root.FS()))
-	err = api.Serve(ctx, addr, h, func(url string) {
-		if _, printed = fmt.Fprintln(c.stdout, url); printed != nil {
-			cancel()
-		}
-	}, c.note)
-	if _, ok := errors.AsType[*api.ListenError](err); ok {
-		return &daily.HintError{Err: err, Next: "name another address; -http 127.0.0.1:0 takes any free port"}
+	return nil
+}
+
+// serveSite prints the URL of the site in dir and serves it until ctx is done.
+// Links out of the folder are not followed.
+func serveSite(ctx context.Context, c *call, dir string, l *api.Listener) error {
+	defer l.Close()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("opening the site: %w", err)
 	}
-	return errors.Join(err, printed)
+	defer root.Close()
+	if _, err := fmt.Fprintln(c.stdout, l.URL()); err != nil {
+		return err
+	}
+	return l.Serve(ctx, api.Below(basePath(root.FS()), api.Site(root.FS())), c.note)
 }
 
 // basePath returns the path at which a site was rendered to stand, which its

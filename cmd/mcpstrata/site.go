@@ -21,10 +21,13 @@ const siteDir = "site"
 func siteVerb(ctx context.Context, c *call) error {
 	open := dataFlags(c)
 	out := c.flags.String("out", siteDir, "the `folder` to write to")
+	base := baseFlag(c)
 	only := c.flags.String("only", "", "render the page of the server `NAME` alone")
-	base := c.flags.String("base", site.Base, "absolute `URL` at which the site will stand, for feeds and the site map")
 	if _, err := c.parse(0, 0); err != nil {
 		return err
+	}
+	if _, err := site.ParseBase(*base); err != nil {
+		return usageError{"-base: " + err.Error()}
 	}
 	v, err := open()
 	if err != nil {
@@ -32,11 +35,16 @@ func siteVerb(ctx context.Context, c *call) error {
 	}
 	stats, err := buildSite(ctx, c, v, site.Config{Out: *out, Only: *only, Base: *base})
 	if err != nil {
-		return err
+		return explain(err)
 	}
 	w := &lines{w: c.stdout}
 	w.printf("%s: %s files, %s MB, as of %s\n", *out, progress.Count(stats.Files), progress.Count(int((stats.Bytes+999_999)/1_000_000)), stats.AsOf)
 	return w.err
+}
+
+// baseFlag adds the flag that says where the site will stand.
+func baseFlag(c *call) *string {
+	return c.flags.String("base", site.Base, "absolute `URL` at which the site will stand, for feeds and the site map")
 }
 
 // buildSite renders what a view shows.

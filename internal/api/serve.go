@@ -33,18 +33,32 @@ func (e *ListenError) Error() string { return fmt.Sprintf("serving at %s: %v", e
 // Unwrap returns what the system says.
 func (e *ListenError) Unwrap() error { return e.Err }
 
-// Serve serves HTTP at a TCP address, such as 127.0.0.1:8080 or 127.0.0.1:0 for
-// any free port, until ctx is done. It then lets requests that are under way end,
-// for at most five seconds, and returns nil. As soon as it listens, it calls ready
-// with the URL of the root, in which an address that stands for all is localhost.
-// What goes wrong with a client is a line for note. An address that can't be had
-// is a [*ListenError].
-func Serve(ctx context.Context, addr string, h http.Handler, ready func(url string), note func(string)) error {
+// A Listener holds an address until it is served at, or closed.
+type Listener struct{ ln net.Listener }
+
+// Listen takes a TCP address, such as 127.0.0.1:8080, or 127.0.0.1:0 for any free
+// port. Who connects from now on waits until [Listener.Serve]. An address that
+// can't be had is a [*ListenError].
+func Listen(ctx context.Context, addr string) (*Listener, error) {
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
-		return &ListenError{addr, err}
+		return nil, &ListenError{addr, err}
 	}
+	return &Listener{ln}, nil
+}
+
+// URL returns the URL of the root, in which an address that stands for all is
+// localhost.
+func (l *Listener) URL() string { return rootURL(l.ln.Addr()) }
+
+// Close gives the address up.
+func (l *Listener) Close() error { return l.ln.Close() }
+
+// Serve serves HTTP until ctx is done. It then lets requests that are under way
+// end, for at most five seconds, gives the address up, and returns nil. What goes
+// wrong with a client is a line for note.
+func (l *Listener) Serve(ctx context.Context, h http.Handler, note func(string)) error {
 	srv := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: headerTimeout,
@@ -54,9 +68,8 @@ func Serve(ctx context.Context, addr string, h http.Handler, ready func(url stri
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          log.New(lineWriter(note), "", 0),
 	}
-	ready(rootURL(ln.Addr()))
 	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve(ln) }()
+	go func() { ended <- srv.Serve(l.ln) }()
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serving: %w", err)

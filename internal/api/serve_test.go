@@ -15,14 +15,13 @@ func start(t *testing.T, addr string, h http.Handler, note func(string)) (url st
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	ready, ended := make(chan string, 1), make(chan error, 1)
-	go func() { ended <- Serve(ctx, addr, h, func(u string) { ready <- u }, note) }()
-	select {
-	case url = <-ready:
-	case err := <-ended:
+	l, err := Listen(ctx, addr)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return url, func() error { cancel(); return <-ended }
+	ended := make(chan error, 1)
+	go func() { ended <- l.Serve(ctx, h, note) }()
+	return l.URL(), func() error { cancel(); return <-ended }
 }
 
 func TestServe(t *testing.T) {
@@ -81,10 +80,10 @@ func TestServeEndsGracefully(t *testing.T) {
 func TestServeTakenAddress(t *testing.T) {
 	url, end := start(t, "127.0.0.1:0", Site(rendered()), func(string) {})
 	addr := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/")
-	err := Serve(context.Background(), addr, Site(rendered()), func(string) { t.Error("ready was called") }, func(string) {})
+	_, err := Listen(t.Context(), addr)
 	var taken *ListenError
 	if !errors.As(err, &taken) || taken.Addr != addr {
-		t.Errorf("Serve at a taken address = %v, want a ListenError of %s", err, addr)
+		t.Errorf("Listen at a taken address = %v, want a ListenError of %s", err, addr)
 	}
 	if err := end(); err != nil {
 		t.Error(err)

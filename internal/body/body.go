@@ -21,8 +21,9 @@ const TombstonesPath = "tombstones.jsonl"
 
 // A Store finds bodies by digest. It is safe for concurrent use.
 type Store struct {
-	tree  *archive.Tree
-	index map[canon.Digest]record.Body // nil until Load
+	tree    *archive.Tree
+	index   map[canon.Digest]record.Body // nil until Load
+	removed func() (map[canon.Digest]record.Tombstone, error)
 
 	mu   sync.Mutex    // held while repo is read
 	repo *gitrepo.Repo // nil outside a repository
@@ -30,7 +31,11 @@ type Store struct {
 
 // New returns a store of the bodies of a tree. The repository may be nil: only
 // what lies in the tree is found then.
-func New(tree *archive.Tree, repo *gitrepo.Repo) *Store { return &Store{tree: tree, repo: repo} }
+func New(tree *archive.Tree, repo *gitrepo.Repo) *Store {
+	s := &Store{tree: tree, repo: repo}
+	s.removed = sync.OnceValues(s.tombstones)
+	return s
+}
 
 // Load reads the index of all runs into memory, once, for who reads many bodies.
 // It is called before the store is shared.
@@ -104,13 +109,15 @@ func (s *Store) Read(d canon.Digest) ([]byte, error) {
 	if err == nil && canon.Sum(b) == d {
 		return b, nil
 	}
-	t, removed, err := s.tombstone(d)
-	switch {
-	case err != nil:
+	// A body that was removed on request is not told from the history either.
+	removed, err := s.removed()
+	if err != nil {
 		return nil, err
-	case removed:
+	}
+	if t, ok := removed[d]; ok {
 		return nil, &RemovedError{t}
-	case s.repo == nil:
+	}
+	if s.repo == nil {
 		return nil, &MissingError{d, ErrNoHistory, "read it in a clone: the history keeps every body"}
 	}
 	s.mu.Lock()
@@ -136,26 +143,24 @@ func (s *Store) find(d canon.Digest) (record.Body, bool, error) {
 	return e, ok, nil
 }
 
-// tombstone returns the line of the list of removed bodies that names d. The
-// list is short, and read only when a body is gone.
-func (s *Store) tombstone(d canon.Digest) (record.Tombstone, bool, error) {
+// tombstones reads the list of removed bodies.
+func (s *Store) tombstones() (map[canon.Digest]record.Tombstone, error) {
 	list, err := s.tree.ReadFile(TombstonesPath)
 	if err != nil {
-		return record.Tombstone{}, false, fmt.Errorf("reading %s: %w", TombstonesPath, err)
+		return nil, fmt.Errorf("reading %s: %w", TombstonesPath, err)
 	}
+	removed := map[canon.Digest]record.Tombstone{}
 	for line := range bytes.Lines(list) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		var t record.Tombstone
 		if err := record.Decode(line, &t); err != nil {
-			return t, false, fmt.Errorf("reading %s: %w", TombstonesPath, err)
+			return nil, fmt.Errorf("reading %s: %w", TombstonesPath, err)
 		}
-		if t.SHA256 == d {
-			return t, true, nil
-		}
+		removed[t.SHA256] = t
 	}
-	return record.Tombstone{}, false, nil
+	return removed, nil
 }
 
 // Contract reads the contract that a list of bodies means, in page order.

@@ -142,6 +142,7 @@ func TestReadRemoved(t *testing.T) {
 		t.Errorf("Read = %q, %v, want the body that is there", b, err)
 	}
 	write(t, filepath.Join(data, TombstonesPath), []byte("{\n"))
+	s = New(archive.Open(os.DirFS(data)), repo)
 	if _, err := s.Read(d); err == nil || !strings.Contains(err.Error(), TombstonesPath) {
 		t.Errorf("Read with a damaged list = %v, want an error that names it", err)
 	}

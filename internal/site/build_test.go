@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpstrata/mcpstrata/internal/archive"
 	"github.com/mcpstrata/mcpstrata/internal/body"
 	"github.com/mcpstrata/mcpstrata/internal/gitrepo"
 	"github.com/mcpstrata/mcpstrata/internal/record"
@@ -205,6 +206,45 @@ func TestBuildThatWasCutShort(t *testing.T) {
 	if !exists(dir, "../outside.txt") {
 		t.Error("a file outside the folder was removed")
 	}
+}
+
+// A build that fails leaves the site of before as it was, and nothing where there
+// was none.
+func TestBuildThatFails(t *testing.T) {
+	h := smallHistory(t)
+	changed := *h.report
+	changed.ProberVersion = "another" // on every page
+	fails := h.config("")
+	fails.Report = &changed
+	fails.Bodies = body.New(archive.Open(os.DirFS(t.TempDir())), nil) // knows no body
+	for _, dir := range []string{h.build(t, nil), t.TempDir()} {
+		before := files(t, dir)
+		fails.Out = dir
+		if _, err := site.Build(t.Context(), fails); err == nil {
+			t.Fatal("Build without bodies succeeded")
+		}
+		if after := files(t, dir); !maps.Equal(before, after) {
+			t.Errorf("a build that failed left %d files of %d, or others", len(after), len(before))
+		}
+	}
+}
+
+// files returns what a folder holds, by path.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		out[name] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // A link inside the folder does not lead a build out of it.

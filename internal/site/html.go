@@ -50,7 +50,7 @@ func functions(r *report.Report) template.FuncMap {
 		"shell":      shell,
 		"add":        add,
 		"dict":       dict,
-		"state":      stateWords,
+		"state":      report.StateWords,
 		"external":   external,
 		"join":       func(list []string) string { return strings.Join(list, ", ") },
 		"repository": func() string { return Repository },
@@ -319,33 +319,3 @@ func drawing(svg []byte) template.HTML { return template.HTML(svg) }
 
 // written returns what goldmark made of a page that we wrote, raw HTML left out.
 func written(html []byte) template.HTML { return template.HTML(html) }
-
-// stateWords says in words, without digits, what a label of a class, or a state
-// of a span, means.
-func stateWords(label any) string {
-	switch s := fmt.Sprint(label); s {
-	case "answered":
-		return "answers"
-	case "timeout":
-		return "timed out"
-	case "tls":
-		return "no connection"
-	case "http_4xx":
-		return "client error"
-	case "http_5xx":
-		return "server error"
-	case "auth":
-		return "asks for credentials"
-	case "rate_limited":
-		return "rate limited"
-	case "no_endpoint":
-		return "no endpoint to read"
-	case "parse":
-		return "not readable as MCP"
-	case "retired":
-		return "no longer in the registry"
-	case "no_data":
-		return "no data"
-	}
-	return "unknown"
-}

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -18,6 +19,10 @@ import (
 // the files that the build wrote, so that the next one removes what is stale,
 // and only that.
 const MarkerName = ".mcpstrata-site"
+
+// stagingName is the folder, inside the output folder, in which new files wait
+// until all of them are there: a build that fails leaves the site as it was.
+const stagingName = MarkerName + ".new"
 
 // markerHead is the first line of the marker; the second is the word base and
 // the path of the site's root on its host, which 404.html links from.
@@ -47,7 +52,7 @@ func (e *SizeError) Error() string {
 }
 
 // Hint says what to do.
-func (e *SizeError) Hint() string { return "nothing more is written; the pages of before stay" }
+func (e *SizeError) Hint() string { return "nothing was written; the site of before stays" }
 
 // A folder is the output folder while a build writes it. It is safe for
 // concurrent use.
@@ -56,13 +61,11 @@ type folder struct {
 	base string
 	old  map[string]bool // files of the build before
 
-	mu      sync.Mutex // guards what follows
-	journal *os.File   // the marker, to which each new file is added before it is written
-	files   map[string]bool
-	folded  map[string]string // path in lower case to path, for file systems that fold case
-	dirs    map[string]bool   // folders known to exist
-	bytes   int64
-	written int
+	mu     sync.Mutex // guards what follows
+	files  map[string]bool
+	folded map[string]string // path in lower case to path, for file systems that fold case
+	staged map[string]string // new files: path to its name in the staging folder
+	bytes  int64
 }
 
 // openFolder opens an output folder for writing, and makes it where it does not
@@ -80,7 +83,7 @@ func openFolder(dir, base string) (f *folder, err error) {
 			root.Close()
 		}
 	}()
-	f = &folder{root: root, base: base, old: map[string]bool{}, files: map[string]bool{}, folded: map[string]string{}, dirs: map[string]bool{}}
+	f = &folder{root: root, base: base, old: map[string]bool{}, files: map[string]bool{}, folded: map[string]string{}, staged: map[string]string{}}
 	b, err := root.ReadFile(MarkerName)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -92,7 +95,10 @@ func openFolder(dir, base string) (f *folder, err error) {
 	case !f.readMarker(b):
 		return nil, &FolderError{dir, MarkerName + " of another kind"}
 	}
-	return f, f.start(b)
+	if err := root.RemoveAll(stagingName); err != nil { // of a build that died
+		return nil, err
+	}
+	return f, root.Mkdir(stagingName, 0o777)
 }
 
 // foreign fails if the folder holds anything but what may stand beside a site.
@@ -102,7 +108,7 @@ func (f *folder) foreign(dir string) error {
 		return err
 	}
 	for _, e := range entries {
-		if n := e.Name(); n != "README.md" && n != ".gitignore" {
+		if n := e.Name(); n != "README.md" && n != ".gitignore" && n != stagingName {
 			return &FolderError{dir, n}
 		}
 	}
@@ -125,32 +131,13 @@ func (f *folder) readMarker(b []byte) bool {
 	return true
 }
 
-// start makes the marker and the .gitignore that keeps the output out of the
-// repository around it.
-func (f *folder) start(marker []byte) error {
-	if marker == nil {
-		if err := f.root.WriteFile(MarkerName, []byte(f.head()), 0o666); err != nil {
-			return err
-		}
-	}
-	if _, err := f.root.Lstat(".gitignore"); errors.Is(err, fs.ErrNotExist) {
-		if err := f.root.WriteFile(".gitignore", []byte("*\n"), 0o666); err != nil {
-			return err
-		}
-	}
-	var err error
-	f.journal, err = f.root.OpenFile(MarkerName, os.O_WRONLY|os.O_APPEND, 0o666)
-	return err
-}
-
-func (f *folder) head() string { return markerHead + "\nbase " + f.base + "\n" }
-
 // local reports whether p is a path of a file below the folder, in its only form.
 func local(p string) bool {
-	return p != MarkerName && p != "." && path.Clean(p) == p && filepath.IsLocal(filepath.FromSlash(p)) && !strings.ContainsAny(p, "\\\n:")
+	first, _, _ := strings.Cut(p, "/")
+	return p != MarkerName && first != stagingName && p != "." && path.Clean(p) == p && filepath.IsLocal(filepath.FromSlash(p)) && !strings.ContainsAny(p, "\\\n:")
 }
 
-// write writes one file, if its bytes differ from those that are there.
+// write stages one file, if its bytes differ from those that are there.
 func (f *folder) write(name string, b []byte) error {
 	if !local(name) {
 		return fmt.Errorf("writing %q: not a path below the output folder", name)
@@ -158,22 +145,22 @@ func (f *folder) write(name string, b []byte) error {
 	if err := f.enter(name, len(b)); err != nil {
 		return err
 	}
-	file := filepath.FromSlash(name)
 	if f.old[name] {
-		if was, err := f.root.ReadFile(file); err == nil && bytes.Equal(was, b) {
+		if was, err := f.root.ReadFile(filepath.FromSlash(name)); err == nil && bytes.Equal(was, b) {
 			return nil
 		}
 	}
-	if err := f.root.WriteFile(file, b, 0o666); err != nil {
+	f.mu.Lock()
+	staged := path.Join(stagingName, strconv.Itoa(len(f.staged)))
+	f.staged[name] = staged
+	f.mu.Unlock()
+	if err := f.root.WriteFile(staged, b, 0o666); err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.written++
 	return nil
 }
 
-// enter notes a file that is going to be written.
+// enter notes a file that is going to be part of the site.
 func (f *folder) enter(name string, size int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -186,22 +173,13 @@ func (f *folder) enter(name string, size int) error {
 	if f.bytes += int64(size); f.bytes > maxSite {
 		return &SizeError{f.bytes}
 	}
-	if !f.old[name] {
-		if _, err := f.journal.WriteString(name + "\n"); err != nil {
-			return fmt.Errorf("writing %s: %w", MarkerName, err)
-		}
-	}
-	dir := path.Dir(name)
-	if f.dirs[dir] {
-		return nil
-	}
-	f.dirs[dir] = true
-	return f.root.MkdirAll(filepath.FromSlash(dir), 0o777)
+	return nil
 }
 
-// finish removes what the build before wrote and this one did not, unless only
-// some files were meant to be written, and completes the marker. It returns how
-// many files it removed.
+// finish moves the staged files into place and removes what the build before
+// wrote and this one did not, unless only some files were meant to be written. It
+// returns how many files it removed. Until it is done the marker lists the files
+// of both builds, so that the next one cleans up after a crash.
 func (f *folder) finish(partial bool) (removed int, err error) {
 	stale := []string{}
 	for p := range f.old {
@@ -214,6 +192,12 @@ func (f *folder) finish(partial bool) (removed int, err error) {
 		}
 	}
 	slices.Sort(stale)
+	if err := f.mark(slices.Concat(slices.Sorted(maps.Keys(f.files)), stale)); err != nil {
+		return 0, err
+	}
+	if err := f.place(); err != nil {
+		return 0, err
+	}
 	for _, p := range stale {
 		if err := f.root.Remove(filepath.FromSlash(p)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return removed, fmt.Errorf("removing a stale file: %w", err)
@@ -225,12 +209,43 @@ func (f *folder) finish(partial bool) (removed int, err error) {
 			}
 		}
 	}
-	list := []byte(f.head())
-	for _, p := range slices.Sorted(maps.Keys(f.files)) {
-		list = append(append(list, p...), '\n')
-	}
-	return removed, f.root.WriteFile(MarkerName, list, 0o666)
+	return removed, f.mark(slices.Sorted(maps.Keys(f.files)))
 }
 
-// close closes the folder.
-func (f *folder) close() error { return errors.Join(f.journal.Close(), f.root.Close()) }
+// mark writes the marker, and the .gitignore that keeps the output out of the
+// repository around it.
+func (f *folder) mark(files []string) error {
+	list := []byte(markerHead + "\nbase " + f.base + "\n")
+	for _, p := range files {
+		list = append(append(list, p...), '\n')
+	}
+	half := path.Join(stagingName, "marker")
+	if err := f.root.WriteFile(half, list, 0o666); err != nil {
+		return fmt.Errorf("writing %s: %w", MarkerName, err)
+	}
+	if err := f.root.Rename(half, MarkerName); err != nil {
+		return err
+	}
+	if _, err := f.root.Lstat(".gitignore"); errors.Is(err, fs.ErrNotExist) {
+		return f.root.WriteFile(".gitignore", []byte("*\n"), 0o666)
+	}
+	return nil
+}
+
+// place moves the staged files to where they belong. What is in the way, such as
+// a folder where a page of before had its file, was written by no build.
+func (f *folder) place() error {
+	for _, name := range slices.Sorted(maps.Keys(f.staged)) {
+		file := filepath.FromSlash(name)
+		if err := f.root.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			return fmt.Errorf("writing %s: %w", name, err)
+		}
+		if err := f.root.Rename(f.staged[name], file); err != nil {
+			return fmt.Errorf("writing %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// close removes what is still staged, and closes the folder.
+func (f *folder) close() error { return errors.Join(f.root.RemoveAll(stagingName), f.root.Close()) }

@@ -37,9 +37,10 @@
 // # The output folder
 //
 // It is empty before the first build, or holds the marker of one before
-// ([MarkerName]). A file is written only if its bytes differ, and of what is
-// there only files that a build wrote are removed. Two builds of one tree give
-// the same bytes, with any number of workers.
+// ([MarkerName]). Nothing in it changes until all pages are rendered, so a build
+// that fails leaves the site of before; then files are moved into place, those
+// alone whose bytes differ, and of what is there only files that a build wrote are
+// removed. Two builds of one tree give the same bytes, with any number of workers.
 package site
 
 import (
@@ -59,6 +60,17 @@ import (
 
 // Base is the URL under which the project publishes its site.
 const Base = "https://mcpstrata.github.io/mcpstrata/"
+
+// ParseBase reads the absolute URL of a site's root: http or https, and its path
+// ends in a slash.
+func ParseBase(base string) (*url.URL, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
+		!strings.HasSuffix(u.Path, "/") || u.RawQuery != "" || u.ForceQuery || strings.Contains(base, "#") {
+		return nil, fmt.Errorf("%q is not an absolute http or https URL that ends in a slash", base)
+	}
+	return u, nil
+}
 
 // Config says what a build reads and where it writes.
 type Config struct {
@@ -111,7 +123,7 @@ func Build(ctx context.Context, cfg Config) (Stats, error) {
 	if err == nil {
 		removed, err = b.out.finish(cfg.Only != "")
 	}
-	stats := Stats{AsOf: cfg.Report.AsOf, Files: len(b.out.files), Bytes: b.out.bytes, Written: b.out.written, Removed: removed}
+	stats := Stats{AsOf: cfg.Report.AsOf, Files: len(b.out.files), Bytes: b.out.bytes, Written: len(b.out.staged), Removed: removed}
 	if closeErr := b.out.close(); err == nil {
 		err = closeErr
 	}
@@ -136,9 +148,9 @@ type builder struct {
 func newBuilder(cfg Config) (*builder, error) {
 	b := &builder{Config: cfg, rows: map[string]record.Observation{}}
 	b.Base = cmp.Or(b.Base, Base)
-	u, err := url.Parse(b.Base)
-	if err != nil || u.Scheme == "" || u.Host == "" || !strings.HasSuffix(u.Path, "/") {
-		return nil, fmt.Errorf("reading the site's base %q: not an absolute URL that ends in a slash", b.Base)
+	u, err := ParseBase(b.Base)
+	if err != nil {
+		return nil, err
 	}
 	b.basePath = u.EscapedPath()
 	if b.Workers <= 0 {
