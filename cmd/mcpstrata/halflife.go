@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/mcpstrata/mcpstrata/internal/daily"
 	"github.com/mcpstrata/mcpstrata/internal/record"
 	"github.com/mcpstrata/mcpstrata/internal/report"
 	"github.com/mcpstrata/mcpstrata/internal/survival"
@@ -24,7 +27,7 @@ const tooShort = "— (insufficient observation window)"
 func halfLifeVerb(_ context.Context, c *call) error {
 	open := dataFlags(c)
 	asJSON := c.flags.Bool("json", false, "print JSON")
-	file := c.flags.String("csv", "", "estimate from the intervals of `FILE` (-: standard input) instead of a data folder")
+	file := c.flags.String("csv", "", "estimate from the intervals of `FILE` (-: standard input) instead of a data folder;\na header without rows is a sample of none")
 	means := c.flags.String("rmst", horizons, "`times` up to which the restricted mean is computed")
 	at := c.flags.String("at", horizons, "`times` at which the share that lasts is computed")
 	if _, err := c.parse(0, 0); err != nil {
@@ -41,22 +44,20 @@ func halfLifeVerb(_ context.Context, c *call) error {
 		}
 	}
 	if *file != "" {
+		if other := c.given("data", "methodology"); len(other) > 0 {
+			return usageError{"-csv reads no data folder: leave out -" + other[0]}
+		}
 		return c.halfLifeOfFile(*file, o, *asJSON)
 	}
 	v, err := open()
 	if err != nil {
 		return err
 	}
-	r, err := report.Build(v.tree, v.methodology)
+	r, err := report.BuildAt(v.tree, v.methodology, report.Times{RMST: o.RMST, At: o.At})
 	if err != nil {
 		return fmt.Errorf("computing the figures: %w", err)
 	}
 	e := r.HalfLife.Estimate
-	if *means != horizons || *at != horizons {
-		if e, err = again(e, o); err != nil {
-			return err
-		}
-	}
 	if *asJSON {
 		return c.json(record.Line(withReport(e, r.HalfLife)))
 	}
@@ -76,7 +77,7 @@ func (c *call) halfLifeOfFile(name string, o survival.Options, asJSON bool) erro
 	} else {
 		f, err := os.Open(name)
 		if err != nil {
-			return err
+			return &daily.HintError{Err: err, Next: "FILE is a CSV file of intervals: a header with time and event (or cause), perhaps entry and cluster, then a row each"}
 		}
 		defer f.Close()
 		in = f
@@ -110,32 +111,22 @@ func times(list string) (ts []float64, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q is no number", text)
 		}
-		if !(t >= 0 && t <= survival.MaxTime) {
+		if !(t >= 0 && t <= survival.MaxTime) || strings.HasPrefix(text, "-") { // nor -0, or what is rounded to it
 			return nil, fmt.Errorf("%q is no time", text)
 		}
-		ts = append(ts, t+0)
+		ts = append(ts, t)
 	}
 	return ts, nil
 }
 
-// again returns an estimate with other times: its table holds all that the
-// pooled curve needs.
-func again(e *survival.Estimate, o survival.Options) (*survival.Estimate, error) {
-	var intervals []survival.Interval
-	for i, t := range e.Table.Time {
-		for cause, n := range []int{e.Table.NCensor[i], e.Table.NEvent[i]} {
-			if n > 0 {
-				intervals = append(intervals, survival.Interval{Time: t, Cause: int32(cause), N: int32(n)})
-			}
+// given returns those of the flags that the command line has.
+func (c *call) given(names ...string) (given []string) {
+	c.flags.Visit(func(f *flag.Flag) {
+		if slices.Contains(names, f.Name) {
+			given = append(given, f.Name)
 		}
-	}
-	other, err := survival.Fit(intervals, o)
-	if err != nil {
-		return nil, err
-	}
-	out := *e
-	out.RMST, out.SurvAt = other.RMST, other.SurvAt
-	return &out, nil
+	})
+	return given
 }
 
 // withReport returns an estimate with the other figures of the report beside it.
@@ -162,14 +153,13 @@ func printEstimate(w *lines, e *survival.Estimate, unit string) {
 	for _, a := range e.SurvAt {
 		says := unknownAfter(a.BeyondLast)
 		if a.Surv != nil {
-			says = fmt.Sprintf("%s, 95 %% limits %s to %s, %d at risk", number(*a.Surv), orDash(a.CI.LogLog[0]), orDash(a.CI.LogLog[1]), a.NRisk)
+			says = chanceText(&a)
 		}
 		w.printf("%-16s %s\n", "S("+number(a.T)+")", says)
 	}
 	for _, m := range e.RMST {
 		says := unknownAfter(m.BeyondLast)
-		ended := e.Crossing.MinSurv != nil && *e.Crossing.MinSurv == 0
-		if m.RMST != nil && (!m.BeyondLast || ended) {
+		if e.Known(&m) {
 			says = fmt.Sprintf("%s%s, standard error %s", number(*m.RMST), unit, orDash(m.Se))
 		}
 		w.printf("%-16s %s\n", "mean to "+number(m.Tau), says)
@@ -177,17 +167,44 @@ func printEstimate(w *lines, e *survival.Estimate, unit string) {
 }
 
 func printHalfLives(w *lines, e *survival.Estimate, unit string) {
-	headline := halfLifeText(e.HalfLife, unit)
+	limits := e.HalfLife.CI.LogLog
+	headline := halfLifeText(e.HalfLife.Value, limits[0], limits[1], unit)
 	if e.Flags.Thin {
 		headline += fmt.Sprintf("; thin: fewer than %d at risk", survival.ThinBelow)
 	}
 	w.printf("%-16s %s\n", "half-life", headline)
-	if r := e.ClusterRobust; r != nil {
-		w.printf("%-16s %s\n", "clustered", halfLifeText(r.HalfLife, unit))
+	if e.ClusterRobust == nil {
+		return
 	}
-	if r := e.WangChang; r != nil {
-		w.printf("%-16s %s\n", "server-weighted", halfLifeText(r.HalfLife, unit))
+	clustered, weighted, few := report.Clustered(e)
+	for _, of := range []struct {
+		name string
+		is   report.Interval
+	}{{"clustered", clustered}, {"server-weighted", weighted}} {
+		says := halfLifeText(of.is.Value, of.is.Lower, of.is.Upper, unit)
+		if few {
+			says = tooShort
+			if of.is.Value != nil {
+				says = number(*of.is.Value) + unit
+			}
+			says += fmt.Sprintf("; no limits: fewer than %d clusters", report.MinOperators)
+		}
+		w.printf("%-16s %s\n", of.name, says)
 	}
+}
+
+// chanceText returns S at a time with its log-log limits. Where nothing has ended
+// there are none.
+func chanceText(a *survival.At) string {
+	says := fmt.Sprintf("%s, 95 %% limits %s to %s", number(*a.Surv), orDash(a.CI.LogLog[0]), orDash(a.CI.LogLog[1]))
+	if *a.Surv == 1 {
+		says = "1, no limits: no event yet"
+	}
+	says += fmt.Sprintf(", %d at risk", a.NRisk)
+	if a.NRisk < survival.ThinBelow {
+		says += fmt.Sprintf("; thin: fewer than %d", survival.ThinBelow)
+	}
+	return says
 }
 
 func unknownAfter(beyond bool) string {
@@ -198,11 +215,10 @@ func unknownAfter(beyond bool) string {
 }
 
 // halfLifeText returns a half-life with its log-log limits.
-func halfLifeText(h survival.HalfLife, unit string) string {
-	lower, upper := h.CI.LogLog[0], h.CI.LogLog[1]
+func halfLifeText[T ~float64](value, lower, upper *T, unit string) string {
 	switch {
-	case h.Value != nil:
-		return fmt.Sprintf("%s%s, 95 %% limits %s to %s", number(*h.Value), unit, orDash(lower), orDash(upper))
+	case value != nil:
+		return fmt.Sprintf("%s%s, 95 %% limits %s to %s", number(*value), unit, orDash(lower), orDash(upper))
 	case lower != nil:
 		return fmt.Sprintf("%s, 95 %% lower limit %s", tooShort, number(*lower))
 	}
@@ -221,8 +237,11 @@ func printReport(w *lines, h *report.HalfLife) {
 		return fmt.Sprintf("%s of %s (%s)", s.N.Text(), s.Of.Text(), s.Text())
 	}
 	w.printf("%-16s %s\n", "servers", h.Servers.Text())
-	if h.MoreThan != nil {
-		w.printf("%-16s %s\n", "more than", days(h.MoreThan))
+	switch {
+	case h.AtLeast != nil:
+		w.printf("%-16s %s, clustered by operator\n", "95 % lower limit", days(h.AtLeast))
+	case h.MoreThan != nil:
+		w.printf("%-16s more than %s, clustered by operator\n", "95 % lower limit", days(h.MoreThan))
 	}
 	w.printf("%-16s %s\n", "start unknown", share(h.StartUnknown))
 	w.printf("%-16s %s\n", "top 1 % changed", share(h.TopShare))
@@ -247,9 +266,9 @@ func printTable(w *lines, e *survival.Estimate) {
 }
 
 // number writes six significant digits.
-func number(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+func number[T ~float64](x T) string { return strconv.FormatFloat(float64(x), 'g', 6, 64) }
 
-func orDash(x *float64) string {
+func orDash[T ~float64](x *T) string {
 	if x == nil {
 		return report.Dash
 	}

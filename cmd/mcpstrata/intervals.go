@@ -8,13 +8,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mcpstrata/mcpstrata/internal/survival"
 )
 
 // A sheet is a CSV file of intervals: a header that names the columns time and
 // either event or cause, and perhaps entry and cluster, in any order, then one
-// row an interval. It is read strictly and as a stream.
+// row an interval. It is read strictly and as a stream. A header without rows is
+// a sample of none (km/README.md, edge-empty): nothing is known, and nothing wrong.
 type sheet struct {
 	name    string
 	rows    *csv.Reader
@@ -166,6 +168,9 @@ func (s *sheet) field(iv *survival.Interval, column, text string) (err error) {
 		if strings.Contains(text, "\n") {
 			return s.wrong(column, "it goes on in the next line")
 		}
+		if !utf8.ValidString(text) { // else two names could look alike
+			return s.wrong(column, "%s is not UTF-8", quoted(text))
+		}
 		n, ok := s.labels[text]
 		if !ok {
 			n = int32(len(s.labels))
@@ -194,12 +199,12 @@ func (s *sheet) time(column, text string) (float64, error) {
 	switch {
 	case errors.Is(err, strconv.ErrSyntax):
 		return 0, s.wrong(column, "%s is no decimal number", quoted(text))
-	case t < 0:
-		return 0, s.wrong(column, "%s is negative", quoted(text))
+	case strings.HasPrefix(text, "-"): // -0 and what is rounded to it included
+		return 0, s.wrong(column, "%s has a minus sign", quoted(text))
 	case t > survival.MaxTime:
 		return 0, s.wrong(column, "%s is too large", quoted(text))
 	}
-	return t + 0, nil // -0 is 0
+	return t, nil
 }
 
 // quoted returns a field for an error, the beginning of a long one.

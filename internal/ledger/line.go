@@ -12,6 +12,7 @@ import (
 	"github.com/mcpstrata/mcpstrata/internal/contract"
 	"github.com/mcpstrata/mcpstrata/internal/drift"
 	"github.com/mcpstrata/mcpstrata/internal/record"
+	"github.com/mcpstrata/mcpstrata/internal/timeline"
 )
 
 // A line is one methodology's line of observation. Lines are never mixed.
@@ -141,7 +142,7 @@ func standingOf(o record.Observation) standing {
 func (l *line) readThisDay(head record.ObservationHeader) {
 	l.degraded = l.degraded || len(l.headers) == 0 && head.Degraded
 	for name, t := range l.targets {
-		if t.Endpoint != "" && !missed(head.Missed, name) {
+		if t.Endpoint != "" && !timeline.Missed(head.Missed, name) {
 			l.done[name] = true
 		}
 	}
@@ -150,7 +151,7 @@ func (l *line) readThisDay(head record.ObservationHeader) {
 // readReached marks as active what a day, by its last run, reached.
 func (l *line) readReached(head record.ObservationHeader, stood map[string]standing) {
 	for name, s := range stood {
-		if s.class.Reached() && !s.retired && !missed(head.Missed, name) {
+		if s.class.Reached() && !s.retired && !timeline.Missed(head.Missed, name) {
 			l.active[name] = true
 		}
 	}
@@ -182,19 +183,6 @@ func (l *line) undo(run string, stood map[string]standing) error {
 		stood[e.Name] = s
 	}
 	return nil
-}
-
-// missed reports whether a dated file says that a target was not attempted.
-func missed(m *record.Missed, name string) bool {
-	if m == nil {
-		return false
-	}
-	if m.Only != nil {
-		_, attempted := slices.BinarySearch(m.Only, name)
-		return !attempted
-	}
-	_, missed := slices.BinarySearch(m.Names, name)
-	return missed
 }
 
 // take enters the result of one probe.
@@ -292,7 +280,7 @@ func (l *line) lastRead(name string) record.Day {
 		return d
 	}
 	for _, head := range l.headers {
-		if !missed(head.Missed, name) {
+		if !timeline.Missed(head.Missed, name) {
 			return head.Day
 		}
 	}

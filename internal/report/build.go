@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -12,19 +13,27 @@ import (
 	"github.com/mcpstrata/mcpstrata/internal/timeline"
 )
 
+// Times are those at which an estimate is stated, in days, each in
+// [0, survival.MaxTime].
+type Times struct {
+	RMST []float64 // up to which the restricted mean is computed
+	At   []float64 // at which S is
+}
+
 // Build reads the dated files of a data folder and computes the figures of one
 // methodology. It fails where nothing is recorded under it.
 func Build(tree *archive.Tree, methodology string) (*Report, error) {
-	runs, err := tree.Runs()
-	if err != nil {
-		return nil, fmt.Errorf("building the report: %w", err)
-	}
+	return BuildAt(tree, methodology, Times{RMST: horizons, At: horizons})
+}
+
+// BuildAt is Build with other times in HalfLife.Estimate. All other figures, S30
+// and its like among them, are those of Build.
+func BuildAt(tree *archive.Tree, methodology string, times Times) (*Report, error) {
 	c := &collector{
-		builder: timeline.NewBuilder(methodology), operators: map[string]string{},
+		builder: timeline.NewBuilder(methodology), operators: map[string]string{}, times: times,
 		r: &Report{Methodology: methodology, Schema: Schema, Series: record.Series, Servers: map[string]*Server{}},
 	}
-	for _, id := range runs {
-		run, err := read(tree, id, methodology)
+	for run, err := range runs(tree, methodology) {
 		if err == nil {
 			err = c.add(run)
 		}
@@ -44,24 +53,40 @@ const Schema = 1
 // Missed returns the targets that no run of the day of a run attempted although
 // they may declare an endpoint, sorted by name; some of them may have no row yet.
 func Missed(tree *archive.Tree, methodology, run string) ([]string, error) {
-	runs, err := tree.Runs()
-	if err != nil {
-		return nil, err
-	}
 	b := timeline.NewBuilder(methodology)
-	for _, id := range runs {
-		if record.CompareRuns(id, run) > 0 {
+	for r, err := range runs(tree, methodology) {
+		if err == nil && record.CompareRuns(r.Record.Run, run) > 0 {
 			break
 		}
-		r, err := read(tree, id, methodology)
 		if err == nil {
 			err = b.Add(r)
 		}
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("finding who was missed by %s: %w", run, err)
+		}
+		if r.Record.Run == run { // nothing later is read
+			break
 		}
 	}
 	return b.Missed(), nil
+}
+
+// runs yields what the dated files say of each run, oldest first, and ends with
+// an error.
+func runs(tree *archive.Tree, methodology string) iter.Seq2[timeline.Run, error] {
+	return func(yield func(timeline.Run, error) bool) {
+		ids, err := tree.Runs()
+		if err != nil {
+			yield(timeline.Run{}, err)
+			return
+		}
+		for _, id := range ids {
+			run, err := read(tree, id, methodology)
+			if !yield(run, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // read returns what the dated files say of a run.
@@ -99,6 +124,7 @@ type collector struct {
 	full      bool   // it was not partial
 	counted   record.Coverage
 	days      map[Date]int // index in the calendar
+	times     Times        // of the estimate
 }
 
 // add enters a run.
@@ -126,8 +152,10 @@ func (c *collector) add(run timeline.Run) error {
 	c.r.ProberVersion = rec.ProberVersion
 	c.r.Simulated = rec.Clock != ""
 	c.r.Newest = Newest{
-		Coverage: Share{Count(coverage.Reached), Count(coverage.Active)},
 		Degraded: rec.Degraded, Partial: rec.Partial, RosterComplete: rec.RosterComplete, Run: rec.Run,
+	}
+	if !rec.Partial {
+		c.r.Newest.Coverage = &Share{Count(coverage.Reached), Count(coverage.Active)}
 	}
 	return nil
 }

@@ -153,7 +153,7 @@ func (c *collector) transitions(h *timeline.History) {
 				switch {
 				case e.Regained:
 					day.Regained++
-				case t.From == record.Success.Label():
+				case e.Lost:
 					day.Lost++
 				}
 			}

@@ -1,12 +1,15 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpstrata/mcpstrata/internal/archive"
 	"github.com/mcpstrata/mcpstrata/internal/record"
+	"github.com/mcpstrata/mcpstrata/internal/timeline"
 )
 
 // A platform release is one group; captures and numbers are counted apart.
@@ -75,7 +78,7 @@ func TestTransitions(t *testing.T) {
 	for i, want := range []counts{
 		{},
 		{Appeared: 1, First: 2, Lost: 1, Moved: 1, Retired: 1},
-		{Lost: 1, Moved: 2, Regained: 1, Returned: 1},
+		{Moved: 2, Regained: 1, Returned: 1},
 	} {
 		d := r.Calendar[i]
 		if got := (counts{d.Appeared, d.First, d.Lost, d.Moved, d.Regained, d.Retired, d.Returned}); got != want {
@@ -145,7 +148,7 @@ func TestFullDegradedRun(t *testing.T) {
 	if r.Full != Date(day(1)) || !r.FullDegraded || r.Population.Answering != 0 || r.Classes[0].Share != (Share{0, 10}) || r.Classes[1].Class != "timeout" || r.Population.Listed != 10 {
 		t.Errorf("full %s, degraded %v, %+v", r.Full, r.FullDegraded, r.Population)
 	}
-	if s := r.Servers[servers[0]]; s.State != "answered" || s.Since != Date(day(0)) || s.Detail != "" || s.NoData != 1 || !s.Versions[0].InForce {
+	if s := r.Servers[servers[0]]; s.State != "answered" || s.Since != Date(day(0)) || s.Detail != "" || s.NoData != 1 || s.Versions[0].InForce || *s.Age != 0 {
 		t.Errorf("a server on the day of the outage = %+v", s)
 	}
 }
@@ -187,5 +190,68 @@ func TestDetailOfState(t *testing.T) {
 	w.run(day(1), readings{"com.example/a": "A"})
 	if s := w.build().Servers["com.example/none"]; s.State != "retired" || s.Detail != "" || s.Retired != Date(day(1)) {
 		t.Errorf("a retired server is %s/%s since %s", s.State, s.Detail, s.Retired)
+	}
+}
+
+// Nobody read the contract since: how long it was in force is known to the last
+// reading, and whether it still is nobody knows.
+func TestUnreadIsNotInForce(t *testing.T) {
+	servers := names(4)
+	w := newTown(t, servers...)
+	w.run(day(0), all(servers, "A"))
+	w.run(day(1), all(servers, "A"))
+	for i := 2; i < 22; i++ {
+		w.run(day(i), all(servers[:1], "A"))
+	}
+	r := w.build()
+	if s := r.Servers[servers[1]]; s.State != "answered" || *s.Age != 1 || s.Versions[0].InForce || s.Read != Date(day(1)) || s.NoData != 20 {
+		t.Errorf("a server that was missed is %s, aged %v, in force %v, read %s", s.State, *s.Age, s.Versions[0].InForce, s.Read)
+	}
+	if s := r.Servers[servers[0]]; *s.Age != 21 || !s.Versions[0].InForce {
+		t.Errorf("a server that was read is aged %v, in force %v, want 21 days, true", *s.Age, s.Versions[0].InForce)
+	}
+}
+
+// Of a server that renames all of its tools the report names some, and counts all.
+func TestManyChanges(t *testing.T) {
+	w := newTown(t, "com.example/a")
+	w.run(day(0), readings{"com.example/a": "A"})
+	w.run(day(1), readings{"com.example/a": "B"})
+	var e record.Event
+	for got, err := range w.tree().EventsOf("com.example/a") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Kind == record.Drift {
+			e = got
+		}
+	}
+	e.Changes = nil
+	for i := range 9900 {
+		e.Changes = append(e.Changes, record.ToolChange{Kind: "removed", Name: fmt.Sprintf("old%d", i)}, record.ToolChange{Kind: "added", Name: fmt.Sprintf("new%d", i)})
+	}
+	w.fs[archive.EventsPath(day(1))].Data = record.Line(e)
+	r := w.build()
+	v := r.Servers["com.example/a"].Versions[1]
+	if v.Added != 9900 || v.Removed != 9900 || v.Changed != 0 || len(v.Changes) != timeline.MaxChanges || !v.ChangesCut {
+		t.Errorf("%d added, %d removed, %d of them named, cut %v; want 9900, 9900, %d, true", v.Added, v.Removed, len(v.Changes), v.ChangesCut, timeline.MaxChanges)
+	}
+	if n := len(record.File(r)); n > 32<<10 {
+		t.Errorf("the report takes %d bytes", n)
+	}
+}
+
+// Those missed on the day of a run are known from the runs up to it.
+func TestMissed(t *testing.T) {
+	servers := names(3)
+	w := newTown(t, servers...)
+	w.run(day(0), all(servers[:1], "A"))
+	w.run(day(0)+".2", all(servers[1:2], "A"))
+	w.run(day(1), all(servers, "A"))
+	for run, want := range map[string]string{day(0): servers[1] + " " + servers[2], day(0) + ".2": servers[2], day(1): ""} {
+		got, err := Missed(w.tree(), "v1", run)
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("Missed(%s) = %v, %v, want %s", run, got, err, want)
+		}
 	}
 }

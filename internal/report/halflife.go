@@ -15,50 +15,112 @@ import (
 // anything was measured (km/README.md, section 9).
 var horizons = []float64{30, 90}
 
+// MinOperators is the number of operators below which no limits are stated that
+// need the variance clustered by operator. It is a sum of one square an operator,
+// without a factor for few: with few it is far too small, and 0 with one.
+const MinOperators = 10
+
 // halfLife computes how long contracts last.
 func (c *collector) halfLife(h *timeline.History) (HalfLife, error) {
 	s := c.newSample(h, counted)
 	intervals := s.intervals(right)
-	e, err := survival.Fit(intervals, survival.Options{RMST: horizons, At: horizons, Cluster: true, Causes: true})
+	e, err := survival.Fit(intervals, survival.Options{
+		RMST: slices.Concat(horizons, c.times.RMST), At: slices.Concat(horizons, c.times.At), Cluster: true, Causes: true,
+	})
 	if err != nil {
 		return HalfLife{}, fmt.Errorf("estimating the half-life: %w", err)
 	}
 	f := HalfLife{
 		AtRisk: atRisk(intervals), Censored: map[string]Count{}, Estimate: e, Events: Count(e.NEvents),
 		HalfLife: interval(e.HalfLife), Intervals: Count(e.N), Status: e.HalfLife.Status, Thin: e.Flags.Thin,
-		Retirement: retirement(e), S30: chance(e.SurvAt, 0), S90: chance(e.SurvAt, 1), RMST30: mean(e.RMST, 0), RMST90: mean(e.RMST, 1),
+		Retirement: retirement(e), S30: chance(e.SurvAt, 0), S90: chance(e.SurvAt, 1), RMST30: mean(e, 0), RMST90: mean(e, 1),
 	}
-	if e.ClusterRobust != nil {
-		f.Clustered, f.Operators = interval(e.ClusterRobust.HalfLife), Count(e.ClusterRobust.NClusters)
-		if e.HalfLife.Value == nil {
-			f.MoreThan = moreThan(e.ClusterRobust)
-		}
-	}
-	if e.WangChang != nil {
-		f.Weighted = interval(e.WangChang.HalfLife)
-	}
-	c.describe(&f, s, h)
-	if f.Lines, err = c.lines(h, s, e); err != nil {
+	f.cluster(e)
+	shaky := c.shaky(h)
+	describe(&f, s, shaky)
+	if f.Lines, err = c.lines(h, s, e, shaky); err != nil {
 		return HalfLife{}, fmt.Errorf("estimating the half-life: %w", err)
+	}
+	for _, means := range []*[]survival.Mean{&e.RMST, &e.ClusterRobust.RMST} {
+		*means = (*means)[len(horizons):]
+	}
+	for _, at := range []*[]survival.At{&e.SurvAt, &e.ClusterRobust.SurvAt} {
+		*at = (*at)[len(horizons):]
 	}
 	round(reflect.ValueOf(&f))
 	return f, nil
 }
 
-// describe counts the sample.
-func (c *collector) describe(f *HalfLife, s sample, h *timeline.History) {
-	changes := make([]Count, len(h.Targets))
-	seen := make([]bool, len(h.Targets))
+// shaky says of each target whether it is unstable.
+func (c *collector) shaky(h *timeline.History) []bool {
+	out := make([]bool, len(h.Targets))
+	for i, t := range h.Targets {
+		out[i] = c.r.Servers[t.Name].Unstable
+	}
+	return out
+}
+
+// cluster fills what takes the variance clustered by operator. Where there are
+// too few, the estimate loses it too.
+func (f *HalfLife) cluster(e *survival.Estimate) {
+	r := e.ClusterRobust
+	f.Operators = Count(r.NClusters)
+	f.Clustered, f.Weighted, f.FewOperators = Clustered(e)
+	if f.FewOperators {
+		dropLimits(r, e.WangChang)
+	}
+	if e.HalfLife.Value == nil {
+		f.AtLeast = f.Clustered.Lower
+		f.MoreThan = moreThan(r)
+	}
+}
+
+// Clustered returns the half-life of an estimate with clusters, and the
+// server-weighted one, with the limits that may be stated: none with fewer than
+// [MinOperators] clusters, none where the variance is 0 because the clusters happen
+// to be alike, and so none that exclude the value.
+func Clustered(e *survival.Estimate) (pooled, weighted Interval, few bool) {
+	r, w := e.ClusterRobust, e.WangChang
+	if r.NClusters < MinOperators {
+		return Interval{Value: days(r.HalfLife.Value)}, Interval{Value: days(w.HalfLife.Value)}, true
+	}
+	return limited(r.HalfLife, r.Table.Time, r.Table.SeSurv), limited(w.HalfLife, w.Time, w.SeSurv), false
+}
+
+// dropLimits makes all that follows from the variance unknown.
+func dropLimits(r *survival.Robust, w *survival.Weighted) {
+	r.HalfLife.CI, w.HalfLife.CI = survival.CI{}, survival.CI{}
+	for _, q := range []*survival.Quantile{&r.Quantiles.Q25, &r.Quantiles.Q50, &r.Quantiles.Q75} {
+		q.CI = survival.CI{}
+	}
+	for i := range r.RMST {
+		r.RMST[i].Se = nil
+	}
+	for i := range r.SurvAt {
+		r.SurvAt[i].CI, r.SurvAt[i].SeSurv = survival.CI{}, nil
+	}
+	t := &r.Table
+	for _, column := range [][]*float64{
+		t.SeLogSurv, t.SeSurv, t.CI.Plain.Lower, t.CI.Plain.Upper, t.CI.Log.Lower, t.CI.Log.Upper, t.CI.LogLog.Lower, t.CI.LogLog.Upper,
+		w.SeSurv, w.LowerLogLog, w.UpperLogLog,
+	} {
+		clear(column)
+	}
+}
+
+// describe counts the sample; shaky are the servers that are unstable.
+func describe(f *HalfLife, s sample, shaky []bool) {
+	changes := make([]Count, len(shaky))
+	seen := make([]bool, len(shaky))
 	for i := range s.spells {
 		p := &s.spells[i]
 		seen[p.server] = true
 		f.StartUnknown.Of++
-		if !p.known {
+		if !p.known && !p.newcomer {
 			f.StartUnknown.N++
 		}
-		shaky := unstable(h.Targets[p.server])
 		f.UnstableIntervals.Of++
-		if shaky {
+		if shaky[p.server] {
 			f.UnstableIntervals.N++
 		}
 		if p.ended == "" {
@@ -75,7 +137,7 @@ func (c *collector) describe(f *HalfLife, s sample, h *timeline.History) {
 		if p.gap() > 7 {
 			f.GapsOver7.N++
 		}
-		if shaky {
+		if shaky[p.server] {
 			f.UnstableEvents.N++
 		}
 	}
@@ -87,7 +149,7 @@ func (c *collector) describe(f *HalfLife, s sample, h *timeline.History) {
 		f.Servers++
 		perServer = append(perServer, changes[i])
 		f.UnstableServers.Of++
-		if unstable(h.Targets[i]) {
+		if shaky[i] {
 			f.UnstableServers.N++
 		}
 	}
@@ -95,7 +157,7 @@ func (c *collector) describe(f *HalfLife, s sample, h *timeline.History) {
 }
 
 // topShare returns the events of the 1 % of servers that changed most, of all;
-// 1 % is rounded up to whole servers.
+// 1 % is rounded up to whole servers, so that of 41 servers it is one.
 func topShare(perServer []Count) Share {
 	slices.SortFunc(perServer, func(x, y Count) int { return int(y - x) })
 	top := (len(perServer) + 99) / 100
@@ -111,11 +173,7 @@ func topShare(perServer []Count) Share {
 
 // lines computes the half-life under other choices (DESIGN.md section 8). The
 // intervals of s are those of the headline e.
-func (c *collector) lines(h *timeline.History, s sample, headline *survival.Estimate) ([]Line, error) {
-	shaky := make([]bool, len(h.Targets))
-	for i, t := range h.Targets {
-		shaky[i] = unstable(t)
-	}
+func (c *collector) lines(h *timeline.History, s sample, headline *survival.Estimate, shaky []bool) ([]Line, error) {
 	type choice struct {
 		id, title string
 		sample    sample
@@ -123,7 +181,7 @@ func (c *collector) lines(h *timeline.History, s sample, headline *survival.Esti
 	}
 	choices := []choice{
 		{"observed_starts", "Only contracts whose beginning was observed as a change", s.only(func(p *spell) bool { return p.known }), right},
-		{"new_servers", "Only the first contract of servers that came into the registry after the first day", s.only(func(p *spell) bool { return p.newcomer }), right},
+		{"new_servers", "Only the first contract of servers whose coming into the registry was observed", s.only(func(p *spell) bool { return p.newcomer }), right},
 		{"gap_bound", "Each change dated as early as the readings allow", s, left},
 		{"without_unstable", "Without the servers that change again and again", s.only(func(p *spell) bool { return !shaky[p.server] }), right},
 		{"comparable_only", "Without changes that the conditions of reading may explain", c.newSample(h, comparableOnly), right},
@@ -169,19 +227,43 @@ func farApart(lower, upper *float64) bool {
 	return math.Abs(*upper-*lower) > 0.1**upper
 }
 
-// moreThan returns a lower bound of a half-life that was not reached: the lower
-// limit, or else the last time at which the lower band was defined and above one
-// half. The variance is the one clustered by operator.
+// moreThan returns, of a half-life that was not reached and that has no lower
+// limit, the last time at which the lower band was defined and above one half: at
+// the level of the limits the half-life is more.
 func moreThan(e *survival.Robust) *Days {
-	if lower := e.HalfLife.CI.LogLog[0]; lower != nil {
-		return days(lower)
+	if e.HalfLife.CI.LogLog[0] != nil {
+		return nil
 	}
 	for i, lower := range slices.Backward(e.Table.CI.LogLog.Lower) {
-		if lower != nil && *lower > 0.5 {
+		if lower != nil && *lower > 0.5 && !noSpread(e.Table.SeSurv[i]) {
 			return days(&e.Table.Time[i])
 		}
 	}
 	return nil
+}
+
+// noSpread reports whether a standard error is 0, but for what sums of floats
+// leave. Where S is neither 0 nor 1 no estimate is that sure: the clusters happen
+// to be alike.
+func noSpread(se *float64) bool { return se != nil && *se < 1e-9 }
+
+// limited returns a half-life with its log-log limits, without both where one
+// comes from a row without spread, which also are those that can exclude the
+// value.
+func limited(h survival.HalfLife, time []float64, se []*float64) Interval {
+	out := interval(h)
+	for _, limit := range h.CI.LogLog {
+		if limit == nil {
+			continue
+		}
+		if i, ok := slices.BinarySearch(time, *limit); ok && noSpread(se[i]) {
+			return Interval{Value: out.Value}
+		}
+	}
+	if v := out.Value; v != nil && (out.Lower != nil && *out.Lower > *v || out.Upper != nil && *out.Upper < *v) {
+		return Interval{Value: v}
+	}
+	return out
 }
 
 // ticks returns whole days from 0 to at most last, between five and nine where
@@ -228,21 +310,25 @@ func interval(h survival.HalfLife) Interval {
 }
 
 // chance returns S at one of the horizons, with its log-log limits, and nothing
-// where too few were at risk.
+// where too few were at risk. Where S is 1 there are no limits: survival has those
+// of R, of no width, before the first time.
 func chance(at []survival.At, i int) Chance {
 	if i >= len(at) || at[i].BeyondLast || at[i].NRisk < survival.ThinBelow {
 		return Chance{}
 	}
 	a := at[i]
+	if *a.Surv == 1 {
+		return Chance{Value: probability(a.Surv)}
+	}
 	return Chance{Lower: probability(a.CI.LogLog[0]), Upper: probability(a.CI.LogLog[1]), Value: probability(a.Surv)}
 }
 
-// mean returns a restricted mean, and nothing beyond the last time.
-func mean(means []survival.Mean, i int) *Days {
-	if i >= len(means) || means[i].BeyondLast {
+// mean returns a restricted mean, and nothing where it is not to be published.
+func mean(e *survival.Estimate, i int) *Days {
+	if !e.Known(&e.RMST[i]) {
 		return nil
 	}
-	return days(means[i].RMST)
+	return days(e.RMST[i].RMST)
 }
 
 // retirement returns the cumulative incidences at the horizons.

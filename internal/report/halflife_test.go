@@ -56,6 +56,7 @@ func TestSpells(t *testing.T) {
 		lives   []string
 		want    string // times, + for an event, else why it was censored; ! where the beginning was seen
 		listed  int    // day of November; 0 is the first
+		lacked  int    // day of the complete roster before; 0: none
 		newcome bool
 	}{
 		{name: "one contract, in force", lives: []string{"A 1-30"}, want: "29 window"},
@@ -63,7 +64,7 @@ func TestSpells(t *testing.T) {
 		{name: "a change", lives: []string{"A 1-3", "B 4-30"}, want: "3+ 26!window"},
 		{name: "censored when last read", lives: []string{"A 1-12"}, state: "tls", want: "11 unreachable"},
 		{name: "lost to a login", lives: []string{"A 1-12"}, state: "auth", want: "11 auth"},
-		{name: "lost its endpoint", lives: []string{"A 1-12"}, state: "no_endpoint", want: "11 unreachable"},
+		{name: "lost its endpoint", lives: []string{"A 1-12"}, state: "no_endpoint", want: "11 no_endpoint"},
 		{name: "retired", lives: []string{"A 1-12"}, state: "retired", want: "11 retired"},
 		{name: "a gap before the change", lives: []string{"A 1-3", "B 20-30"}, want: "19+ 10!window"},
 		{name: "as early as the gap allows", lives: []string{"A 1-3", "B 20-30"}, place: left, want: "3+ 10!window"},
@@ -78,7 +79,11 @@ func TestSpells(t *testing.T) {
 		{name: "numbers last, then the end", decide: substantiveOnly, lives: []string{"A 1-3", "B 4-28 numbers"}, want: "27 window"},
 		{name: "numbers before a gap", decide: substantiveOnly, place: left, lives: []string{"A 1-3", "B 4-9 numbers", "C 20-30"}, want: "9+ 10!window"},
 		{name: "never answered", want: ""},
-		{name: "a newcomer", listed: 5, lives: []string{"A 6-8", "B 9-30"}, want: "3+ 21!window", newcome: true},
+		{name: "a newcomer", listed: 5, lacked: 5, lives: []string{"A 6-8", "B 9-30"}, want: "3+ 21!window", newcome: true},
+		{name: "a newcomer read two days later", listed: 5, lacked: 4, lives: []string{"A 8-30"}, want: "22 window", newcome: true},
+		{name: "a newcomer that answers late", listed: 5, lacked: 5, lives: []string{"A 9-30"}, want: "21 window"},
+		{name: "a newcomer after a gap", listed: 5, lacked: 3, lives: []string{"A 6-30"}, want: "24 window"},
+		{name: "new in the first complete roster", listed: 5, lives: []string{"A 6-30"}, want: "24 window"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -93,8 +98,11 @@ func TestSpells(t *testing.T) {
 			}
 			of := targetOf(tt.state, tt.lives...)
 			of.Listed = Date(day(tt.listed))
+			if tt.lacked > 0 {
+				of.Lacked = Date(day(tt.lacked - 1))
+			}
 			var parts []string
-			for i, s := range spells(of, 7, Date(day(0)), tt.decide) {
+			for i, s := range spells(of, 7, tt.decide) {
 				part := fmt.Sprint(tt.place(&s))
 				switch {
 				case s.known && s.ended != "":
@@ -217,7 +225,7 @@ func TestHalfLifeOfYoungArchive(t *testing.T) {
 	w := newTown(t, servers...)
 	w.run(day(0), all(servers, "A"))
 	first := w.build().HalfLife
-	if first.Status != survival.NotReached || first.HalfLife != (Interval{}) || first.MoreThan != nil || first.Events != 0 || first.Intervals != 40 || first.RMST30 != nil {
+	if first.Status != survival.NotReached || first.HalfLife != (Interval{}) || first.MoreThan != nil || first.AtLeast != nil || first.Events != 0 || first.Intervals != 40 || first.RMST30 != nil {
 		t.Errorf("after one day the half-life is %+v, %s, more than %v", first.HalfLife, first.Status, first.MoreThan)
 	}
 	for i := 1; i <= 31; i++ {

@@ -48,7 +48,7 @@ func substantiveOnly(l *timeline.Life) verdict {
 // A spell is one interval of the estimate: what was observed of one contract.
 type spell struct {
 	server   int  // index in the history's targets
-	newcomer bool // first contract of a server that came into the roster after the first day
+	newcomer bool // first contract of a server whose coming was observed; see newcomer
 	known    bool // its beginning was observed as a change
 	first    Date
 	read     Date   // last day on which it was read
@@ -59,11 +59,11 @@ type spell struct {
 // spells returns the intervals of a target in time order. A contract is censored
 // when it was last read, never at the end of the window (km/README.md,
 // section 6).
-func spells(t *timeline.Target, server int, first Date, decide judge) []spell {
+func spells(t *timeline.Target, server int, decide judge) []spell {
 	var out []spell
 	for i := range t.Lives {
 		l := &t.Lives[i]
-		s := spell{server: server, newcomer: i == 0 && t.Listed > first, first: l.First, read: l.Read}
+		s := spell{server: server, newcomer: i == 0 && newcomer(t), first: l.First, read: l.Read}
 		if n := len(out); n > 0 {
 			last := &out[n-1]
 			switch decide(l) {
@@ -85,6 +85,19 @@ func spells(t *timeline.Target, server int, first Date, decide judge) []spell {
 	return out
 }
 
+// newcomerDays bounds what is not known of when a newcomer's first contract began:
+// a start known to a day or two (km/README.md, section 5).
+const newcomerDays = 2
+
+// newcomer reports whether the coming of a target, which answered once, was
+// observed and its first contract read soon after: a complete roster at most
+// newcomerDays before the first one with it did not have it, and the first reading
+// came at most as many days after that. What an incomplete roster lacks may have
+// been there, and a server that asks for a login for weeks has its contract already.
+func newcomer(t *timeline.Target) bool {
+	return t.Lacked != "" && timeline.Between(t.Lacked, t.Listed) <= newcomerDays && timeline.Between(t.Listed, t.Lives[0].First) <= newcomerDays
+}
+
 // reason says why the newest contract of a target is censored.
 func reason(t *timeline.Target) string {
 	switch state, _ := t.State(); state {
@@ -94,6 +107,8 @@ func reason(t *timeline.Target) string {
 		return "retired"
 	case record.Auth.Label():
 		return "auth"
+	case record.NoEndpoint.Label():
+		return "no_endpoint"
 	}
 	return "unreachable"
 }
@@ -136,7 +151,7 @@ type sample struct {
 func (c *collector) newSample(h *timeline.History, decide judge) sample {
 	s := sample{clusters: c.clusters(h)}
 	for i, t := range h.Targets {
-		s.spells = append(s.spells, spells(t, i, c.r.First, decide)...)
+		s.spells = append(s.spells, spells(t, i, decide)...)
 	}
 	return s
 }

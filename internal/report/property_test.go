@@ -266,11 +266,11 @@ func (h *truth) checkVersions(t *rapid.T, r *Report, name string) {
 		if v.N != Count(i+1) || v.Lived < 0 || v.Gap < 0 || v.Drift != (i > 0) {
 			t.Errorf("version %d of %s: number %d, lived %v, gap %v, drift %v", i+1, name, v.N, v.Lived, v.Gap, v.Drift)
 		}
-		if inForce := i == len(want)-1 && s.State == "answered"; v.InForce != inForce {
+		if inForce := i == len(want)-1 && s.State == "answered" && l.read == r.AsOf; v.InForce != inForce {
 			t.Errorf("version %d of %s, which is %s: in force %v", i+1, name, s.State, v.InForce)
 		}
 	}
-	if (s.Age != nil) != (len(want) > 0 && s.State == "answered") || s.Age != nil && *s.Age < 0 {
+	if (s.Age != nil) != (len(want) > 0 && s.State == "answered") || s.Age != nil && *s.Age != Days(timeline.Between(want[len(want)-1].first, want[len(want)-1].read)) {
 		t.Errorf("age of %s, which is %s: %v", name, s.State, s.Age)
 	}
 	if n := len(h.read[name]); n > 0 && s.Read != h.read[name][n-1].day {

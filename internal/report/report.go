@@ -19,8 +19,9 @@
 //
 // No transition of availability is read from a degraded day: those of the kind
 // class are derived from the days that are not degraded, and can therefore be
-// fewer than the events recorded. A server is as it was last known to be. A day
-// without a run is a gap, never a guess.
+// fewer than the events recorded. A server is as it was last known to be, and its
+// contract is in force only if it was read on the newest day. A day without a run
+// is a gap, never a guess.
 //
 // # Half-life
 //
@@ -31,8 +32,9 @@
 // contract was last read. Under v1 every drift event counts. Greenwood's limits
 // take contracts for independent, which those of one operator are not: the
 // half-life with the variance clustered by operator and the server-weighted one
-// stand beside it. Numbers that are no integers are rounded to six significant
-// digits, so that they don't depend on the machine.
+// stand beside it. The variance of few clusters is far too small, so with fewer than
+// [MinOperators] operators there are no such limits. Numbers that are no integers
+// are rounded to six significant digits, so that they don't depend on the machine.
 package report
 
 import (
@@ -66,7 +68,7 @@ type Report struct {
 
 // Newest says how the newest run went.
 type Newest struct {
-	Coverage       Share  `json:"coverage"` // active targets reached, of those active
+	Coverage       *Share `json:"coverage"` // active targets reached, of those active; null of a partial run
 	Degraded       bool   `json:"degraded"`
 	Partial        bool   `json:"partial"`
 	RosterComplete bool   `json:"roster_complete"`
@@ -104,26 +106,27 @@ type Detail struct {
 }
 
 // A Day is one UTC calendar day. A day without a run has Runs 0 and no other
-// figure: it is a gap.
+// figure: it is a gap. Events of the roster can stand there, and are counted, where
+// a run under another methodology recorded them.
 type Day struct {
 	Active    Count            `json:"active"`
 	Answered  Count            `json:"answered"`
 	Appeared  Count            `json:"appeared"`
 	Attempted Count            `json:"attempted"`
-	Captures  Count            `json:"captures"`          // differences that the conditions of reading may explain
+	Captures  Count            `json:"captures"`          // differences that the conditions of reading may explain; see Drift
 	Changes   []Group          `json:"changes,omitempty"` // by operator: most servers first, then by name
 	Classes   map[string]Count `json:"classes,omitempty"` // targets per class label; absent in a gap and on a partial day
 	Coverage  *Share           `json:"coverage"`          // null in a gap and on a partial day
 	Day       Date             `json:"day"`
 	Degraded  bool             `json:"degraded,omitempty"`
-	Drift     Count            `json:"drift"`            // contracts that changed, captures included
+	Drift     Count            `json:"drift"`            // contracts that changed by an event of kind drift. Under v1 Captures are among them; where they are events of their own kind they are not
 	Events    []Transition     `json:"events,omitempty"` // all other transitions of the day but confirmations, sorted by kind, then name
 	First     Count            `json:"first"`            // first answers
-	Lost      Count            `json:"lost"`             // answered before, no longer
+	Lost      Count            `json:"lost"`             // answered before, no longer; the loss of the endpoint is none
 	Moved     Count            `json:"moved"`            // endpoints
 	Numbers   Count            `json:"numbers"`          // of Drift: only numbers, white space or order; Captures not counted again
 	Partial   bool             `json:"partial,omitempty"`
-	Regained  Count            `json:"regained"` // answers again
+	Regained  Count            `json:"regained"` // answer again after they were Lost; without those that only had no endpoint
 	Retired   Count            `json:"retired"`
 	Returned  Count            `json:"returned"`
 	RunTimes  []RunTime        `json:"run_times,omitempty"` // of each: actual times are never replaced by planned ones (case e-003)
@@ -169,7 +172,7 @@ type Operator struct {
 
 // A Server is one target's figures and history.
 type Server struct {
-	Age      *Days           `json:"age"`                // of the contract in force, first day to AsOf; null without one
+	Age      *Days           `json:"age"`                // of its newest contract, from the first to the last reading; null unless State is answered
 	Answered Count           `json:"answered"`           // calendar days on which it answered
 	Bytes    *Count          `json:"bytes"`              // of the head's bodies
 	Changes  Count           `json:"changes"`            // drift events so far
@@ -182,7 +185,7 @@ type Server struct {
 	Read     Date            `json:"read,omitempty"`     // newest day on which it answered
 	Recent   Count           `json:"recent"`             // drift events of the 90 days that end with AsOf
 	Retired  Date            `json:"retired,omitempty"`
-	Since    Date            `json:"since"`              // first day since which nothing else was known; empty with no_data
+	Since    Date            `json:"since"`              // first day since which nothing else was known; empty with no_data. Of one that came back into the roster and was not read since: when it was back
 	Spans    []timeline.Span `json:"spans"`              // every calendar day since Listed
 	State    string          `json:"state"`              // as last known: class label, retired, or no_data where nothing ever was
 	Tools    *Count          `json:"tools"`              // of the contract in force or, where it fails, last read
@@ -200,8 +203,9 @@ type ServerEvent struct {
 type Version struct {
 	Added       Count               `json:"added"` // tools
 	Artifacts   []canon.Digest      `json:"artifacts"`
-	Changed     Count               `json:"changed"`           // tools
-	Changes     []record.ToolChange `json:"changes,omitempty"` // as the event tells; absent for a first contract
+	Changed     Count               `json:"changed"`               // tools
+	Changes     []record.ToolChange `json:"changes,omitempty"`     // as the event tells; absent for a first contract; at most [timeline.MaxChanges], of [timeline.MaxChangeBytes]
+	ChangesCut  bool                `json:"changes_cut,omitempty"` // Changes lacks some; Added, Changed and Removed count all
 	Classes     []string            `json:"classes,omitempty"`
 	Comparable  bool                `json:"comparable"` // false: read under other conditions than the one before
 	Confirmed   bool                `json:"confirmed"`
@@ -212,7 +216,7 @@ type Version struct {
 	First       Date                `json:"first"`
 	Gap         Days                `json:"gap"` // days between the last reading of the contract before and the first of this one; 0 for a first contract
 	Identity    canon.Digest        `json:"identity"`
-	InForce     bool                `json:"in_force"`
+	InForce     bool                `json:"in_force"`            // the newest version of a server whose State is answered, read on AsOf; without that it is only the last one known
 	LastSame    Date                `json:"last_same,omitempty"` // last day on which the contract before was read
 	Lived       Days                `json:"lived"`               // First to Ended, or to the last reading
 	N           Count               `json:"n"`                   // from 1
@@ -224,33 +228,40 @@ type Version struct {
 
 // HalfLife is how long contracts last: the headline estimate with what must
 // stand beside it (km/README.md, sections 2 to 9; DESIGN.md 8).
+//
+// The reasons of Censored: window (the server answers, as far as is known),
+// retired, auth (it asks for a login), no_endpoint (it declares none any more),
+// unreachable (any other failure), and capture (another contract was read under
+// other conditions, where the methodology takes that for no change).
 type HalfLife struct {
+	AtLeast           *Days              `json:"at_least"`  // while not reached: the 95 % lower limit of the half-life with the variance clustered by operator; null with FewOperators
 	AtRisk            []AtRisk           `json:"at_risk"`   // at the ticks of the chart's axis
-	Censored          map[string]Count   `json:"censored"`  // intervals by why they ended: window, retired, unreachable, auth
-	Clustered         Interval           `json:"clustered"` // the same half-life, its interval with the variance clustered by operator
+	Censored          map[string]Count   `json:"censored"`  // intervals without an event, by why nothing is known of them later; see above
+	Clustered         Interval           `json:"clustered"` // the same half-life, its limits with the variance clustered by operator; without limits where FewOperators is true or the operators happen to be so alike that the variance is 0
 	Estimate          *survival.Estimate `json:"estimate"`  // the whole table
 	Events            Count              `json:"events"`
-	GapsOver1         Share              `json:"gaps_over_1"` // events not dated to one day
+	FewOperators      bool               `json:"few_operators"` // fewer than MinOperators: nothing that needs the variance clustered by operator is stated, limits are null
+	GapsOver1         Share              `json:"gaps_over_1"`   // events not dated to one day
 	GapsOver7         Share              `json:"gaps_over_7"`
 	HalfLife          Interval           `json:"half_life"` // pooled, right-point, pointwise Greenwood, log-log
 	Intervals         Count              `json:"intervals"`
 	Lines             []Line             `json:"lines"`      // sensitivity: the same under other choices
-	MoreThan          *Days              `json:"more_than"`  // while not reached: a lower bound of the half-life, where one is known; by the variance clustered by operator
+	MoreThan          *Days              `json:"more_than"`  // while not reached and without AtLeast: the last time at which the lower limit of the curve is above one half, so that the half-life is more; same level and variance as AtLeast
 	Operators         Count              `json:"operators"`  // clusters of Clustered and Weighted
 	Retirement        []Incidence        `json:"retirement"` // changes and retirements as competing events, at the days of S30 and S90
-	RMST30            *Days              `json:"rmst_30"`
+	RMST30            *Days              `json:"rmst_30"`    // null where nothing is known of the time up to it; see [survival.Estimate.Known]
 	RMST90            *Days              `json:"rmst_90"`
 	S30               Chance             `json:"s_30"`
 	S90               Chance             `json:"s_90"`
 	Servers           Count              `json:"servers"`
-	StartUnknown      Share              `json:"start_unknown"`   // intervals whose beginning was not observed
+	StartUnknown      Share              `json:"start_unknown"`   // intervals that count from the first reading because their beginning was not observed: neither as a change, nor as the coming of a new server (as the line new_servers has it)
 	Status            string             `json:"status"`          // reached, touches_only, not_reached
-	Thin              bool               `json:"thin"`            // fewer than 30 at risk at the half-life
-	TopShare          Share              `json:"top_share"`       // events of the 1 % of servers that changed most
+	Thin              bool               `json:"thin"`            // reached, with fewer than 30 intervals or 30 servers at risk at the half-life
+	TopShare          Share              `json:"top_share"`       // events of the 1 % of servers that changed most, rounded up to whole servers: of up to 100 servers it is one
 	UnstableEvents    Share              `json:"unstable_events"` // of servers that change again and again (Server.Unstable)
 	UnstableIntervals Share              `json:"unstable_intervals"`
 	UnstableServers   Share              `json:"unstable_servers"`
-	Weighted          Interval           `json:"weighted"` // server-weighted (Wang and Chang 1999), interval clustered by operator
+	Weighted          Interval           `json:"weighted"` // server-weighted (Wang and Chang 1999), limits as Clustered has them
 }
 
 // An Interval is a half-life with its 95 % limits; null where not reached.
@@ -260,13 +271,22 @@ type Interval struct {
 	Value *Days `json:"value"`
 }
 
-// A Chance is the estimated share of contracts that last at least so long; null
-// where fewer than 30 were at risk.
+// A Chance is the estimated share of contracts that last at least so long. Value
+// is null where fewer than 30 were at risk. The limits are null then, and where the
+// estimate has none: see [Chance.NoneEnded] and [Chance.AllEnded].
 type Chance struct {
 	Lower *Probability `json:"lower"`
 	Upper *Probability `json:"upper"`
 	Value *Probability `json:"value"`
 }
+
+// NoneEnded reports whether no contract was seen to end so early: the estimate is
+// 1, and how far below it the truth may lie the method does not tell.
+func (c Chance) NoneEnded() bool { return c.Value != nil && c.Lower == nil && *c.Value == 1 }
+
+// AllEnded reports whether all contracts had ended by then: the estimate is 0, and
+// has no limits either.
+func (c Chance) AllEnded() bool { return c.Value != nil && c.Lower == nil && *c.Value == 0 }
 
 // AtRisk is how many contracts were observed at least so long.
 type AtRisk struct {

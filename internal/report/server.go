@@ -46,23 +46,13 @@ func (c *collector) versions(s *Server, t *timeline.Target) {
 	for i := range t.Lives {
 		l := &t.Lives[i]
 		v := Version{
-			Artifacts: l.Artifacts, Changes: l.Changes, Classes: l.Classes, Comparable: l.Comparable, Confirmed: l.Confirmed,
+			Added: Count(l.Added), Artifacts: l.Artifacts, Changed: Count(l.Changed), Changes: l.Changes, ChangesCut: l.ChangesCut, Classes: l.Classes, Comparable: l.Comparable, Confirmed: l.Confirmed,
 			ConfirmedOn: l.ConfirmedOn, Differs: l.Differs, Drift: l.Drifted(), Ended: l.Ended, First: l.First, Identity: l.Identity,
-			LastSame: l.LastSame, N: Count(i + 1), Read: l.Read, ReturnOf: returnOf(t.Lives[:i], l), Tools: Count(l.Tools),
+			LastSame: l.LastSame, N: Count(i + 1), Read: l.Read, Removed: Count(l.Removed), ReturnOf: Count(l.ReturnOf), Tools: Count(l.Tools),
 		}
 		v.Lived = lived(l)
 		if l.LastSame != "" {
 			v.Gap = Days(timeline.Between(l.LastSame, l.First))
-		}
-		for _, ch := range l.Changes {
-			switch ch.Kind {
-			case "added":
-				v.Added++
-			case "removed":
-				v.Removed++
-			default: // changed, renamed
-				v.Changed++
-			}
 		}
 		if l.Drifted() {
 			s.Changes++
@@ -73,8 +63,9 @@ func (c *collector) versions(s *Server, t *timeline.Target) {
 		s.Versions = append(s.Versions, v)
 	}
 	if n := len(s.Versions); n > 0 && s.State == record.Success.Label() {
-		s.Versions[n-1].InForce = true
-		age := Days(timeline.Between(s.Versions[n-1].First, c.r.AsOf))
+		v := &s.Versions[n-1]
+		v.InForce = v.Read == c.r.AsOf
+		age := v.Lived
 		s.Age = &age
 	}
 }
@@ -87,17 +78,6 @@ func lived(l *timeline.Life) Days {
 		end = l.Read
 	}
 	return Days(max(0, timeline.Between(l.First, end)))
-}
-
-// returnOf returns the number of the newest of the lives before that had the
-// contract of l.
-func returnOf(before []timeline.Life, l *timeline.Life) Count {
-	for i := len(before) - 1; i >= 0; i-- {
-		if before[i].Identity == l.Identity {
-			return Count(i + 1)
-		}
-	}
-	return 0
 }
 
 // A target is unstable when it changed at least unstableChanges times in its last

@@ -38,7 +38,7 @@ func (c *curve) bands(v []float64) *bands {
 
 // limits returns the 95 % limits of S of each type, NaN where undefined.
 func limits(s, seLog float64) (lower, upper [3]float64) {
-	w := Z * seLog
+	w := z * seLog
 	lower[plain] = clip(s - float64(s*w))
 	upper[plain] = clip(s + float64(s*w))
 	lower[logarithmic] = s * math.Exp(-w)

@@ -54,9 +54,12 @@ func Fit(intervals []Interval, o Options) (*Estimate, error) {
 	return e, nil
 }
 
-// AtRisk returns how many intervals were at risk at t, without delayed entry:
-// those that lasted at least so long.
-func (e *Estimate) AtRisk(t float64) int { return riskAt(e.Table.Time, e.Table.NRisk, t) }
+// Known reports whether a restricted mean of e may be published: not without
+// intervals, and not up to a time after the last one unless S is 0 there, since
+// then nothing is left to be known.
+func (e *Estimate) Known(m *Mean) bool {
+	return m.RMST != nil && (!m.BeyondLast || *e.Crossing.MinSurv == 0)
+}
 
 func riskAt(time []float64, risk []int, t float64) int {
 	i, _ := slices.BinarySearch(time, t)

@@ -65,8 +65,8 @@ type Options struct {
 // below which it is called thin.
 const ThinBelow = 30
 
-// Z is the 97.5 % quantile of the normal distribution, of 95 % limits.
-const Z = 1.959963984540054
+// z is the 97.5 % quantile of the normal distribution, of 95 % limits.
+const z = 1.959963984540054
 
 // An Estimate is the product-limit estimate of a set of intervals. Its tables
 // share the columns that are equal.
@@ -181,7 +181,7 @@ type Band struct {
 // A Mean is the restricted mean: the area under S up to Tau, the last value of S
 // carried on where Tau is beyond the last time.
 type Mean struct {
-	BeyondLast bool     `json:"beyond_last"` // after the last time: not to be published unless S is 0
+	BeyondLast bool     `json:"beyond_last"` // after the last time: see [Estimate.Known]
 	RMST       *float64 `json:"rmst"`        // nil without intervals
 	Se         *float64 `json:"se"`
 	Tau        float64  `json:"tau"`

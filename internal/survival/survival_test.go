@@ -279,10 +279,30 @@ func TestFlags(t *testing.T) {
 }
 
 func TestAtRisk(t *testing.T) {
-	e := fit(t, timesOf([]float64{2, 4}, []float64{4, 9}), Options{})
-	for at, want := range map[float64]int{0: 4, 2: 4, 3: 3, 4: 3, 5: 1, 9: 1, 9.5: 0} {
-		if got := e.AtRisk(at); got != want {
-			t.Errorf("AtRisk(%v) = %d, want %d", at, got, want)
+	times := []float64{0, 2, 3, 4, 5, 9, 9.5}
+	e := fit(t, timesOf([]float64{2, 4}, []float64{4, 9}), Options{At: times})
+	for i, want := range []int{4, 4, 3, 3, 1, 1, 0} {
+		if got := e.SurvAt[i].NRisk; got != want {
+			t.Errorf("at risk at %v are %d, want %d", times[i], got, want)
+		}
+	}
+}
+
+// A mean up to a time after the last one is known where nothing is left alive.
+func TestKnown(t *testing.T) {
+	o := Options{RMST: []float64{3, 9}}
+	for _, tt := range []struct {
+		name string
+		ivs  []Interval
+		want [2]bool
+	}{
+		{"no intervals", nil, [2]bool{}},
+		{"one still lives", timesOf([]float64{2, 4}, []float64{5}), [2]bool{true, false}},
+		{"all ended", timesOf([]float64{2, 4}, nil), [2]bool{true, true}},
+	} {
+		e := fit(t, tt.ivs, o)
+		if got := [2]bool{e.Known(&e.RMST[0]), e.Known(&e.RMST[1])}; got != tt.want {
+			t.Errorf("%s: Known = %v, want %v", tt.name, got, tt.want)
 		}
 	}
 }

@@ -29,7 +29,16 @@ type Builder struct {
 	byName      map[string]*Target
 	targets     []*Target // in the order in which they were first listed
 	days        []Day
-	open        bool // the last of days may get another run
+	open        bool       // the last of days may get another run
+	complete    record.Day // of the newest complete roster
+	waiting     []waiting
+}
+
+// A waiting transition was recorded by a run that did not read under the
+// methodology, on a day that the calendar does not have yet.
+type waiting struct {
+	day record.Day
+	Transition
 }
 
 // NewBuilder returns a Builder of the line of observation of a methodology.
@@ -55,6 +64,7 @@ func (b *Builder) Add(r Run) error {
 		b.follow(day, r.Roster)
 	}
 	if r.Header == nil {
+		b.wait(day, r.Events)
 		return nil
 	}
 	b.openDay(day)
@@ -99,10 +109,15 @@ func (b *Builder) History() *History {
 // follow enters who came into the roster and who left it.
 func (b *Builder) follow(day record.Day, roster *record.Roster) {
 	for _, r := range roster.Added {
-		b.target(r.Name, day).Retired = ""
+		if t := b.target(r.Name, day); t.Retired != "" {
+			t.Retired, t.back = "", day
+		}
 	}
 	for _, name := range roster.Removed {
 		b.target(name, day).Retired = day
+	}
+	if roster.Complete {
+		b.complete = day
 	}
 }
 
@@ -111,7 +126,7 @@ func (b *Builder) follow(day record.Day, roster *record.Roster) {
 func (b *Builder) target(name string, day record.Day) *Target {
 	t, ok := b.byName[name]
 	if !ok {
-		t = &Target{Name: name, Listed: day}
+		t = &Target{Name: name, Listed: day, Lacked: b.complete}
 		b.byName[name] = t
 		b.targets = append(b.targets, t)
 	}
@@ -142,6 +157,36 @@ func (b *Builder) openDay(day record.Day) {
 		}
 	}
 	b.days = append(b.days, Day{Day: day})
+	b.enterWaiting()
+}
+
+// wait keeps the transitions of a run that did not read under the methodology for
+// their day.
+func (b *Builder) wait(day record.Day, events []record.Event) {
+	var d Day
+	b.enterEvents(&d, events)
+	if b.open { // on day
+		last := &b.days[len(b.days)-1]
+		last.Transitions = append(last.Transitions, d.Transitions...)
+		return
+	}
+	for _, t := range d.Transitions {
+		b.waiting = append(b.waiting, waiting{day, t})
+	}
+}
+
+// enterWaiting enters the transitions that waited for their day. Those from before
+// the first day have none.
+func (b *Builder) enterWaiting() {
+	for _, w := range b.waiting {
+		if i := Between(b.days[0].Day, w.day); i >= 0 {
+			b.days[i].Transitions = append(b.days[i].Transitions, w.Transition)
+			if i < len(b.days)-1 { // nothing will settle it
+				b.days[i].sort()
+			}
+		}
+	}
+	b.waiting = nil
 }
 
 // enterRows joins the rows of a run to the lives.
@@ -150,8 +195,7 @@ func (b *Builder) enterRows(day record.Day, rows []record.Observation, changes m
 		o := &rows[i]
 		t := b.target(o.Name, day)
 		before := t.Row.Head
-		var began bool
-		t.Lives, began = advance(t.Lives, o)
+		began := t.advance(o)
 		t.Row = *o
 		t.Endpoint = cmp.Or(o.Endpoint, t.Endpoint)
 		if began {
@@ -179,7 +223,8 @@ func (t *Target) begin(before *record.Head, e *record.Event) {
 		l.Comparable = len(l.Differs) == 0
 		return
 	}
-	l.Began, l.Changes, l.Classes, l.Differs = e.Kind, e.Changes, e.Classes, e.Differs
+	l.Began, l.Classes, l.Differs = e.Kind, e.Classes, e.Differs
+	l.keep(e.Changes)
 	l.Comparable = e.Kind == record.Drift && (e.Comparable == nil || *e.Comparable)
 }
 
@@ -263,18 +308,32 @@ func (b *Builder) close() {
 		}
 		class := t.Row.ErrorClass
 		if t.known && t.settled != class {
-			d.Transitions = append(d.Transitions, Transition{
-				Kind: record.ClassChanged, Name: t.Name, From: record.Value(t.settled.Label()), To: record.Value(class.Label()),
-				Regained: class == record.Success && t.answered,
-			})
+			d.Transitions = append(d.Transitions, t.changeClass(class))
 		}
 		t.known, t.settled = true, class
-		t.answered = t.answered || class == record.Success
 	}
+	d.sort()
+	b.open = false
+}
+
+// changeClass returns the transition to a class. A target that declares no
+// endpoint any more was not lost: nobody asks it.
+func (t *Target) changeClass(to record.ErrorClass) Transition {
+	tr := Transition{Kind: record.ClassChanged, Name: t.Name, From: record.Value(t.settled.Label()), To: record.Value(to.Label())}
+	switch {
+	case to == record.Success:
+		tr.Regained, t.lost = t.lost, false
+	case t.settled == record.Success && to != record.NoEndpoint:
+		tr.Lost, t.lost = true, true
+	}
+	return tr
+}
+
+// sort puts the transitions of a day in order.
+func (d *Day) sort() {
 	slices.SortStableFunc(d.Transitions, func(x, y Transition) int {
 		return cmp.Or(strings.Compare(string(x.Kind), string(y.Kind)), strings.Compare(x.Name, y.Name))
 	})
-	b.open = false
 }
 
 // next returns the day after d.

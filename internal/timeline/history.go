@@ -2,7 +2,9 @@ package timeline
 
 import (
 	"encoding/json"
+	"slices"
 
+	"github.com/mcpstrata/mcpstrata/internal/canon"
 	"github.com/mcpstrata/mcpstrata/internal/record"
 )
 
@@ -25,7 +27,8 @@ type History struct {
 	Targets []*Target // everybody who ever was in the roster, sorted by name
 }
 
-// A Day is one UTC calendar day. A day without a run has no Runs and nothing else.
+// A Day is one UTC calendar day. A day without a run has no Runs and nothing else
+// but the Transitions of the roster that a run under another methodology recorded.
 type Day struct {
 	Day         record.Day
 	Runs        []RunTime       // oldest first
@@ -48,13 +51,15 @@ type Transition struct {
 	Kind     record.Kind
 	Name     string
 	From, To json.RawMessage // of a class its label; else as the event says
-	Regained bool            // of a class: answers, and answered before
+	Lost     bool            // of a class: answered before, and no longer does although it declares an endpoint
+	Regained bool            // of a class: answers again after it was Lost
 }
 
 // A Target is what the dated files tell of one name of the roster.
 type Target struct {
 	Name     string
 	Listed   record.Day         // first day in the roster
+	Lacked   record.Day         // of the newest complete roster before Listed, which did not have it; empty where there was none
 	Retired  record.Day         // since when it is not in the roster; empty while it is
 	Row      record.Observation // the newest one; without a name before the first
 	Endpoint string             // the newest one known
@@ -62,28 +67,37 @@ type Target struct {
 	Lives    []Life             // oldest first
 	Spans    []Span             // of every calendar day from Listed, or from the first run if that is later
 
-	tried    bool              // attempted on the open day, or settled without
-	settled  record.ErrorClass // class at the end of the last day on which it was known and that was not degraded
-	known    bool              // settled stands
-	answered bool              // settled was success once
+	back    record.Day           // when it last came back into the roster
+	tried   bool                 // attempted on the open day, or settled without
+	settled record.ErrorClass    // class at the end of the last day on which it was known and that was not degraded
+	known   bool                 // settled stands
+	lost    bool                 // and did not answer since
+	newest  map[canon.Digest]int // number, from 1, of the newest life of each contract before the last one
 }
 
 // State returns the newest thing known of a target, a class label or [Retired],
-// and the first day since which it is known and nothing else was; [NoData] and
-// the empty day where nothing ever was. A target that came back into the roster
-// and was not read since is as it was when it left.
+// and the first day since which nothing else was; [NoData] and the empty day where
+// nothing ever was. Retired it is since the day on which it last left the roster.
+// A target that came back and was not read since is as it was when it left, since
+// the day on which it was back: it was retired until then.
 func (t *Target) State() (state string, since record.Day) {
+	if t.Retired != "" {
+		return Retired, t.Retired
+	}
 	state = NoData
-	for i := len(t.Spans) - 1; i >= 0; i-- {
-		switch s := t.Spans[i]; {
-		case s.State == NoData, s.State == Retired && t.Retired == "" && state == NoData:
+	for _, s := range slices.Backward(t.Spans) {
+		switch {
+		case s.State == NoData, s.State == Retired && state == NoData:
 		case state == NoData || s.State == state:
 			state, since = s.State, s.First
 		default:
-			return state, since
+			return state, max(since, t.back)
 		}
 	}
-	return state, since
+	if state == NoData {
+		return NoData, ""
+	}
+	return state, max(since, t.back)
 }
 
 // push adds a day in a state, which follows the last one.

@@ -291,8 +291,8 @@ func TestCaseF003(t *testing.T) {
 	}
 	a := s.target("a")
 	check(t, "lives", intervals(a), "A 11-01..11-01 (11-01,11-02]; B 11-02..11-02 (11-02,11-03]; A 11-03..11-03")
-	if got := a.Lives[2].ReturnOf; got != "2026-11-01" {
-		t.Errorf("ReturnOf = %q, want the first day", got)
+	if got := a.Lives[2].ReturnOf; got != 1 {
+		t.Errorf("ReturnOf = %d, want 1, the first", got)
 	}
 }
 
@@ -467,7 +467,7 @@ func TestClassTransitions(t *testing.T) {
 		name, want string
 		runs       func(s *scribe)
 	}{
-		{"lost and back", `11-02 "answered"→"tls"; 11-03 "tls"→"answered" regained`, func(s *scribe) {
+		{"lost and back", `11-02 "answered"→"tls" lost; 11-03 "tls"→"answered" regained`, func(s *scribe) {
 			s.run("2026-11-01", readings{"a": "A"})
 			s.run("2026-11-02", readings{"a": "tls"})
 			s.run("2026-11-03", readings{"a": "A"})
@@ -477,7 +477,7 @@ func TestClassTransitions(t *testing.T) {
 			s.run("2026-11-02", readings{"a": "tls"}, degraded)
 			s.run("2026-11-04", readings{"a": "A"})
 		}},
-		{"what stays after one", `11-04 "answered"→"tls"`, func(s *scribe) {
+		{"what stays after one", `11-04 "answered"→"tls" lost`, func(s *scribe) {
 			s.run("2026-11-01", readings{"a": "A"})
 			s.run("2026-11-02", readings{"a": "tls"}, degraded)
 			s.run("2026-11-04", readings{"a": "tls"})
@@ -486,10 +486,26 @@ func TestClassTransitions(t *testing.T) {
 			s.run("2026-11-01", readings{"a": "auth"})
 			s.run("2026-11-02", readings{"a": "A"})
 		}},
-		{"over a day on which it was missed", `11-03 "answered"→"timeout"`, func(s *scribe) {
+		{"over a day on which it was missed", `11-03 "answered"→"timeout" lost`, func(s *scribe) {
 			s.run("2026-11-01", readings{"a": "A", "b": "B"})
 			s.run("2026-11-02", readings{"b": "B"})
 			s.run("2026-11-03", readings{"a": "timeout", "b": "B"})
+		}},
+		{"an endpoint that goes and comes is no loss", `11-02 "answered"→"no_endpoint"; 11-03 "no_endpoint"→"answered"`, func(s *scribe) {
+			s.run("2026-11-01", readings{"a": "A"})
+			s.run("2026-11-02", readings{"a": "no_endpoint"})
+			s.run("2026-11-03", readings{"a": "A"})
+		}},
+		{"nor is what follows it", `11-02 "answered"→"no_endpoint"; 11-03 "no_endpoint"→"tls"; 11-04 "tls"→"answered"`, func(s *scribe) {
+			s.run("2026-11-01", readings{"a": "A"})
+			s.run("2026-11-02", readings{"a": "no_endpoint"})
+			s.run("2026-11-03", readings{"a": "tls"})
+			s.run("2026-11-04", readings{"a": "A"})
+		}},
+		{"each loss is regained once", `11-02 "answered"→"tls" lost; 11-03 "tls"→"no_endpoint"; 11-04 "no_endpoint"→"answered" regained; 11-05 "answered"→"no_endpoint"; 11-06 "no_endpoint"→"answered"`, func(s *scribe) {
+			for i, got := range []string{"A", "tls", "no_endpoint", "A", "no_endpoint", "A"} {
+				s.run(fmt.Sprintf("2026-11-%02d", i+1), readings{"a": got})
+			}
 		}},
 		{"the second run of a day has the last word", "", func(s *scribe) {
 			s.run("2026-11-01", readings{"a": "A"})
@@ -505,6 +521,9 @@ func TestClassTransitions(t *testing.T) {
 			for _, d := range s.b.History().Days {
 				for _, tr := range d.Transitions {
 					line := fmt.Sprintf("%s %s→%s", d.Day[5:], tr.From, tr.To)
+					if tr.Lost {
+						line += " lost"
+					}
 					if tr.Regained {
 						line += " regained"
 					}
@@ -526,12 +545,71 @@ func TestState(t *testing.T) {
 	s.run("2026-11-05", readings{"c": "tls"}, degraded)
 	for name, want := range map[string]string{
 		"a": "tls 2026-11-02",
-		"b": "answered 2026-11-01", // back, and not read since
+		"b": "answered 2026-11-05", // back, and not read since: until then it was retired
 		"c": "tls 2026-11-04",
 		"d": "no_data ",
 	} {
 		state, since := s.target(name).State()
 		check(t, "State of "+name, state+" "+string(since), want)
+	}
+}
+
+// Who came and went and was not read meanwhile is in no state that contradicts
+// where it was.
+func TestStateOfReturned(t *testing.T) {
+	tests := []struct {
+		name, want string
+		runs       func(s *scribe)
+	}{
+		{"retired twice", "retired 2026-11-05", func(s *scribe) {
+			s.listed["a"] = false
+			s.run("2026-11-05", readings{"b": "B"})
+			s.run("2026-11-06", readings{"b": "B"})
+		}},
+		{"back for the second time", "answered 2026-11-07", func(s *scribe) {
+			s.listed["a"] = false
+			s.run("2026-11-05", readings{"b": "B"})
+			s.listed["a"] = true
+			s.run("2026-11-07", readings{"b": "B"})
+			s.run("2026-11-08", readings{"b": "B"})
+		}},
+		{"read again", "answered 2026-11-06", func(s *scribe) {
+			s.run("2026-11-05", readings{"b": "B"})
+			s.run("2026-11-06", readings{"a": "A", "b": "B"})
+		}},
+		{"retired in a run under another methodology", "retired 2026-11-09", func(s *scribe) {
+			if err := s.b.Add(Run{Record: record.Run{Run: "2026-11-09"}, Roster: &record.Roster{Removed: []string{"a"}}}); err != nil {
+				s.t.Fatal(err)
+			}
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newScribe(t)
+			s.run("2026-11-01", readings{"a": "A", "b": "B"})
+			s.listed["a"] = false
+			s.run("2026-11-02", readings{"b": "B"})
+			s.run("2026-11-03", readings{"b": "B"})
+			s.listed["a"] = true
+			s.run("2026-11-04", readings{"b": "B"})
+			tt.runs(s)
+			state, since := s.target("a").State()
+			check(t, "State", state+" "+string(since), tt.want)
+		})
+	}
+}
+
+// A target whose coming was seen says when it was still away.
+func TestLacked(t *testing.T) {
+	s := newScribe(t)
+	complete := func(r *Run) { r.Roster.Complete = true }
+	s.run("2026-11-01", readings{"a": "A"})
+	s.run("2026-11-02", readings{"a": "A", "b": "B"}, complete)
+	s.run("2026-11-03", readings{"a": "A", "b": "B", "c": "C"})
+	s.run("2026-11-04", readings{"a": "A", "b": "B", "c": "C", "d": "D"}, complete)
+	s.run("2026-11-05", readings{"a": "A", "b": "B", "c": "C", "d": "D", "e": "E"}, complete)
+	for name, want := range map[string]string{"a": "", "b": "", "c": "2026-11-02", "d": "2026-11-02", "e": "2026-11-04"} {
+		check(t, "Lacked of "+name, string(s.b.byName[name].Lacked), want)
 	}
 }
 
@@ -585,4 +663,35 @@ func TestOtherMethodology(t *testing.T) {
 	if a.Listed != "2026-11-01" || a.Retired != "2026-11-04" {
 		t.Errorf("listed %s, retired %s, want 2026-11-01 and 2026-11-04", a.Listed, a.Retired)
 	}
+}
+
+// What such a run recorded of the roster stands on its day, also where that is a
+// gap of this line.
+func TestEventsOfOtherMethodology(t *testing.T) {
+	s := newScribe(t)
+	other := func(id string, names ...string) {
+		t.Helper()
+		r := Run{Record: record.Run{Run: id}}
+		for _, n := range names {
+			r.Events = append(r.Events, record.Event{Kind: record.Appeared, Name: n}, record.Event{Kind: record.FirstAnswer, Name: n, Methodology: "v2"})
+		}
+		if err := s.b.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other("2026-10-30", "before")
+	other("2026-11-01", "first")
+	s.run("2026-11-01.2", readings{"a": "A"})
+	other("2026-11-01.3", "same")
+	other("2026-11-02", "z", "gap")
+	s.run("2026-11-04", readings{"a": "A"})
+	s.run("2026-11-05", readings{"a": "A"})
+	other("2026-11-06", "after")
+	var got []string
+	for _, d := range s.b.History().Days {
+		for _, tr := range d.Transitions {
+			got = append(got, string(d.Day[5:])+" "+string(tr.Kind)+" "+tr.Name)
+		}
+	}
+	check(t, "transitions", strings.Join(got, "; "), "11-01 appeared first; 11-01 appeared same; 11-02 appeared gap; 11-02 appeared z")
 }

@@ -50,12 +50,15 @@ type Life struct {
 	Last      record.Day // last day it was known to be read; empty while it is read day by day
 	Ended     record.Day // first day of the next contract; empty while in force
 	Confirmed bool       // read in the same form a second time
-	ReturnOf  record.Day // first day of an earlier life of the same contract
+	ReturnOf  int        // number, from 1, of the newest earlier life of the same contract; 0: none
 
 	// What follows takes headers and events to know: only a [Builder] fills it.
 
+	Added       int         // tools, like Changed and Removed
 	Began       record.Kind // drift or capture_difference; empty for a first contract
-	Changes     []record.ToolChange
+	Changed     int
+	Changes     []record.ToolChange // of the tools, those that fit; see [MaxChanges]
+	ChangesCut  bool                // Changes lacks some
 	Classes     []string
 	Comparable  bool // false: read under other conditions than the contract before
 	ConfirmedOn record.Day
@@ -63,6 +66,45 @@ type Life struct {
 	Endpoint    string     // where it was first read
 	LastSame    record.Day // last day on which the contract before was read; empty for a first contract
 	Read        record.Day // last day on which it was read
+	Removed     int
+}
+
+// Of the changes that begin a life at most MaxChanges are kept, and of their JSON
+// forms at most MaxChangeBytes: one hostile server that renames all of its tools
+// every day would else fill the memory of all who read its history. Those too long
+// for what is left are passed over, since no name is ever cut. The numbers of
+// tools that came, went or changed count them all.
+const (
+	MaxChanges     = 50
+	MaxChangeBytes = 8 << 10
+)
+
+// keep counts the changes that began the life, and keeps those that fit. What it
+// keeps it copies, so that the rest is not held in memory.
+func (l *Life) keep(changes []record.ToolChange) {
+	left := MaxChangeBytes
+	for i := range changes {
+		ch := &changes[i]
+		switch ch.Kind {
+		case "added":
+			l.Added++
+		case "removed":
+			l.Removed++
+		default: // changed, renamed
+			l.Changed++
+		}
+		if len(l.Changes) == MaxChanges || len(ch.Name) > left {
+			l.ChangesCut = true
+			continue
+		}
+		n := len(record.Value(ch))
+		if n > left {
+			l.ChangesCut = true
+			continue
+		}
+		left -= n
+		l.Changes = append(l.Changes, *ch)
+	}
 }
 
 // Drifted reports whether a life began with a change that the methodology counts.
@@ -84,30 +126,35 @@ func (l *Life) Substantive() bool {
 // the order of their runs. An outage between two equal readings ends no life
 // (case f-002), and a contract that comes back begins a new one (f-003).
 func Lives(rows []record.Observation) []Life {
-	var lives []Life
+	var t Target
 	for i := range rows {
-		lives, _ = advance(lives, &rows[i])
+		t.advance(&rows[i])
 	}
-	return lives
+	return t.Lives
 }
 
-// advance enters the next row of a target, and reports whether it began a life.
-func advance(lives []Life, o *record.Observation) ([]Life, bool) {
+// advance enters the next row of a target into its lives, and reports whether it
+// began one.
+func (t *Target) advance(o *record.Observation) (began bool) {
 	if o.Head == nil {
-		return lives, false
+		return false
 	}
 	h := o.Head
-	n := len(lives)
-	began := n == 0 || lives[n-1].Identity != h.Identity
+	n := len(t.Lives)
+	began = n == 0 || t.Lives[n-1].Identity != h.Identity
 	if began {
 		if n > 0 {
-			lives[n-1].Ended = h.FirstObserved
+			t.Lives[n-1].Ended = h.FirstObserved
+			if t.newest == nil {
+				t.newest = map[canon.Digest]int{}
+			}
+			t.newest[t.Lives[n-1].Identity] = n
 		}
-		lives = append(lives, Life{Identity: h.Identity, First: h.FirstObserved, ReturnOf: EarlierLife(lives, h.Identity)})
+		t.Lives = append(t.Lives, Life{Identity: h.Identity, First: h.FirstObserved, ReturnOf: t.newest[h.Identity]})
 	}
-	l := &lives[len(lives)-1]
+	l := &t.Lives[len(t.Lives)-1]
 	l.Artifacts, l.Tools, l.Last, l.Confirmed = h.Artifacts, h.Tools, h.LastObserved, h.Confirmed
-	return lives, began
+	return began
 }
 
 // EarlierLife returns the first day of the newest life of a contract, and "" if
