@@ -45,7 +45,7 @@ func TestMethodologyPage(t *testing.T) {
 		fmt.Sprintf("| redirects | %d |", safehttp.DefaultMaxRedirects),
 		fmt.Sprintf("up to %s for one answer and %.0f minutes in a run", seconds(sweep.MaxRetryAfter), sweep.MaxRest.Minutes()),
 		fmt.Sprintf("fewer than %d intervals or %d servers", survival.ThinBelow, survival.ThinBelow),
-		fmt.Sprint(survival.Z),
+		"1.959963984540054",
 		"\n\n<!-- generated: classes -->\n\n", "\n\n<!-- generated: flags -->\n\n",
 	}
 	for _, s := range want {

@@ -23,24 +23,40 @@ type changeChart struct {
 	runs     bool
 	gaps     bool
 	numbers  bool
+	servers  map[string]*report.Server
 }
 
-// bars returns the parts of a day's drift, each not negative.
-func bars(d report.Day) (substantive, numbers, captures float64) {
-	captures = float64(max(d.Captures, 0))
+// bars returns the parts of what changed on a day, each not negative.
+func (c changeChart) bars(d report.Day) (substantive, numbers, captures float64) {
 	numbers = float64(max(d.Numbers, 0))
-	return max(float64(d.Drift)-numbers-captures, 0), numbers, captures
+	return max(float64(d.Drift)-numbers-c.counted(d), 0), numbers, float64(max(d.Captures, 0))
+}
+
+// counted returns how many of a day's drift events the conditions of reading may
+// explain: all of its captures under a methodology that counts those as changes,
+// as v1 does, and none under one that does not. The changes listed tell which.
+func (c changeChart) counted(d report.Day) float64 {
+	n := 0.0
+	for _, g := range d.Changes {
+		for _, ch := range g.Changed {
+			s := c.servers[ch.Name]
+			if s != nil && ch.Index >= 0 && ch.Index < len(s.Versions) && !s.Versions[ch.Index].Comparable {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 func complete(d report.Day) bool { return d.Runs > 0 && !d.Partial && !d.Degraded }
 
 func changesPlan(r *report.Report) plan {
-	c := changeChart{cal: calendarOf(r), peak: -1}
+	c := changeChart{cal: calendarOf(r), peak: -1, servers: r.Servers}
 	c.gaps = c.cal.n != len(c.cal.days)
 	for i, d := range c.cal.days {
 		c.runs = c.runs || d.Runs > 0
 		c.gaps = c.gaps || !complete(d.Day)
-		s, n, q := bars(d.Day)
+		s, n, q := c.bars(d.Day)
 		if s+n > c.up {
 			c.up, c.peak = s+n, i
 		}
@@ -95,13 +111,13 @@ func (c changeChart) chart(l look) gochart.Chart {
 	}
 	m.top += 8
 	chart := axes(l, m, newSpan(0, float64(max(c.cal.n, 1))), newSpan(low, high), c.cal.ticks(l, m.left+m.right+50), yt, "")
-	chart.Series = []gochart.Series{grid(l, yt), layer{l, c.bars}, layer{l, c.notes}}
+	chart.Series = []gochart.Series{grid(l, yt), layer{l, c.columns}, layer{l, c.notes}}
 	return chart
 }
 
-// bars draws the days, each kind in one path. Bars have a hair of ground between
+// columns draws the days, each kind in one path. Bars have a hair of ground between
 // them while they are wide enough.
-func (c changeChart) bars(f field) {
+func (c changeChart) columns(f field) {
 	c.cal.gaps(f, complete)
 	day := f.X(1) - f.X(0)
 	air := 0.0
@@ -124,9 +140,9 @@ func (c changeChart) bars(f field) {
 			f.fill(class)
 		}
 	}
-	draw("bar", func(d report.Day) (float64, float64) { s, _, _ := bars(d); return 0, s })
-	draw("num", func(d report.Day) (float64, float64) { s, n, _ := bars(d); return s, s + n })
-	draw("cap", func(d report.Day) (float64, float64) { _, _, q := bars(d); return 0, -q })
+	draw("bar", func(d report.Day) (float64, float64) { s, _, _ := c.bars(d); return 0, s })
+	draw("num", func(d report.Day) (float64, float64) { s, n, _ := c.bars(d); return s, s + n })
+	draw("cap", func(d report.Day) (float64, float64) { _, _, q := c.bars(d); return 0, -q })
 	f.move(float64(f.box.Left), f.Y(0))
 	f.h(float64(f.box.Right))
 	f.stroke("ax")
@@ -149,7 +165,7 @@ func (c changeChart) notes(f field) {
 		return
 	}
 	d := c.cal.days[c.peak]
-	if _, _, captures := bars(d.Day); captures > 0 {
+	if c.counted(d.Day) > 0 {
 		return // the bar is a part of the day's figure
 	}
 	n := figure(d.Drift, "calendar", d.index, "drift")

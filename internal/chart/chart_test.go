@@ -539,6 +539,41 @@ func TestCurveForms(t *testing.T) {
 	}
 }
 
+// While the half-life is not reached, the only limit that is drawn is the one that
+// the report states for it: Greenwood's is not.
+func TestResult(t *testing.T) {
+	days := func(n float64) *report.Days { d := report.Days(n); return &d }
+	greenwood := report.Interval{Lower: days(40)}
+	tests := []struct {
+		name string
+		half report.HalfLife
+		want []string
+	}{
+		{"reached", report.HalfLife{Events: 9, HalfLife: report.Interval{Lower: days(30), Value: days(45), Upper: days(61)}}, []string{"half-life 45 days", "30 days to 61 days"}},
+		{"reached, no upper limit", report.HalfLife{Events: 9, HalfLife: report.Interval{Lower: days(30), Value: days(45)}}, []string{"half-life 45 days", "lower limit 30 days"}},
+		{"at least", report.HalfLife{Events: 9, HalfLife: greenwood, AtLeast: days(21)}, []string{"half-life not reached", "lower limit 21 days", "at the ninety-five per cent level"}},
+		{"more than", report.HalfLife{Events: 9, HalfLife: greenwood, MoreThan: days(17)}, []string{"half-life not reached", "lower limit more than 17 days", "at the ninety-five per cent level"}},
+		{"few operators", report.HalfLife{Events: 9, HalfLife: greenwood, FewOperators: true}, []string{"half-life not reached", "too few operators for limits"}},
+		{"no change", report.HalfLife{FewOperators: true}, []string{"half-life not reached", "no change seen yet, so no limits"}},
+		{"limits not known", report.HalfLife{Events: 9, HalfLife: greenwood}, []string{"half-life not reached"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for _, line := range (survivalChart{r: &report.Report{HalfLife: tt.half}}).result() {
+				text := ""
+				for _, p := range line {
+					text += p.text
+				}
+				got = append(got, text)
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("result (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
 func TestCurve(t *testing.T) {
 	e := &survival.Estimate{Table: table(slices.Concat([]lifetime{{5, true}, {5, true}, {9, true}, {20, false}}, censored(28, 12)))}
 	c, ok := pooled(e)
@@ -654,6 +689,7 @@ func TestBars(t *testing.T) {
 		{Day: "2026-11-03"},
 		{Day: "2026-11-04", Runs: 1, Drift: 5, Numbers: 5},
 	}}
+	listCaptures(r)
 	nodes := wide(t, Changes, r)
 	height := func(class string) []float64 {
 		var out []float64
@@ -675,6 +711,30 @@ func TestBars(t *testing.T) {
 	}
 	if gaps := boxes(t, pathsOf(nodes, "gap")[0]); len(gaps) != 1 {
 		t.Errorf("%d gaps, want one", len(gaps))
+	}
+}
+
+// Differences that the conditions of reading may explain are a part of a day's
+// drift only where the methodology counts them.
+func TestCounted(t *testing.T) {
+	day := report.Day{Day: "2026-11-02", Runs: 1, Drift: 20, Numbers: 5, Captures: 5}
+	within := &report.Report{Calendar: []report.Day{day}}
+	listCaptures(within)
+	for _, tt := range []struct {
+		name                           string
+		r                              *report.Report
+		substantive, numbers, captures float64
+	}{
+		{"counted", within, 10, 5, 5},
+		{"not counted", &report.Report{Calendar: []report.Day{day}}, 15, 5, 5},
+		{"of a server that is not there", &report.Report{Calendar: within.Calendar}, 15, 5, 5},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, n, q := changeChart{servers: tt.r.Servers}.bars(tt.r.Calendar[0])
+			if s != tt.substantive || n != tt.numbers || q != tt.captures {
+				t.Errorf("bars = %v, %v, %v, want %v, %v, %v", s, n, q, tt.substantive, tt.numbers, tt.captures)
+			}
+		})
 	}
 }
 

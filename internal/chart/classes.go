@@ -10,10 +10,10 @@ import (
 	"github.com/mcpstrata/mcpstrata/internal/timeline"
 )
 
-// A state is a class label, or a state of timeline, as drawings show it.
+// A state is a class label, or a state of timeline, as drawings show it. Its words
+// are those of report.StateWords.
 type state struct {
 	label  string
-	words  string  // without digits
 	height float64 // on a strip: 1 answered, 2/3 asks for a login, 1/3 failed, a hairline
 }
 
@@ -23,17 +23,17 @@ const hairline = 0.06
 // states lists what a target can be on a day, in the order in which drawings
 // stack them: what was nearest to an answer first.
 var states = []state{
-	{record.Success.Label(), "answered", 1},
-	{record.Auth.Label(), "asks for a login", 2. / 3},
-	{record.RateLimited.Label(), "rate limited", 1. / 3},
-	{record.Parse.Label(), "not MCP", 1. / 3},
-	{record.HTTP4xx.Label(), "client error", 1. / 3},
-	{record.HTTP5xx.Label(), "server error", 1. / 3},
-	{record.TLS.Label(), "TLS failed", 1. / 3},
-	{record.Timeout.Label(), "timed out", 1. / 3},
-	{record.NoEndpoint.Label(), "nothing to probe", hairline},
-	{timeline.Retired, "retired", hairline},
-	{timeline.NoData, "not measured", 0},
+	{record.Success.Label(), 1},
+	{record.Auth.Label(), 2. / 3},
+	{record.RateLimited.Label(), 1. / 3},
+	{record.Parse.Label(), 1. / 3},
+	{record.HTTP4xx.Label(), 1. / 3},
+	{record.HTTP5xx.Label(), 1. / 3},
+	{record.TLS.Label(), 1. / 3},
+	{record.Timeout.Label(), 1. / 3},
+	{record.NoEndpoint.Label(), hairline},
+	{timeline.Retired, hairline},
+	{timeline.NoData, 0},
 }
 
 // Classes draws how the targets ended on each day, stacked by class. A day
@@ -151,9 +151,9 @@ func (c classChart) entries() []key {
 	day := c.cal.days[c.last]
 	keys := make([]key, len(c.layers))
 	for i, s := range c.layers {
-		keys[i] = key{"s-" + s.label, []part{words(s.words)}}
+		keys[i] = key{"s-" + s.label, []part{words(report.StateWords(s.label))}}
 		if n, ok := day.Classes[s.label]; ok {
-			keys[i].parts = []part{words(s.words + " "), figure(n, "calendar", day.index, "classes", s.label)}
+			keys[i].parts = []part{words(report.StateWords(s.label) + " "), figure(n, "calendar", day.index, "classes", s.label)}
 		}
 	}
 	return keys

@@ -163,19 +163,7 @@ func (s survivalChart) notes(f field) {
 		f.label("m f halo", float64(f.box.Left+f.box.Right)/2, f.Y(0.75)+5*k, words("no contract has been followed yet"))
 		return
 	}
-	h := s.r.HalfLife.HalfLife
-	lines := [][]part{{words("half-life not reached")}}
-	if h.Value != nil {
-		lines[0] = []part{words("half-life "), figure(*h.Value, "half_life", "half_life", "value")}
-	}
-	switch {
-	case h.Lower != nil && h.Upper != nil:
-		lines = append(lines, []part{figure(*h.Lower, "half_life", "half_life", "lower"), words(" to "), figure(*h.Upper, "half_life", "half_life", "upper")})
-	case h.Lower != nil:
-		lines = append(lines, []part{words("at least "), figure(*h.Lower, "half_life", "half_life", "lower")})
-	case h.Value == nil && s.r.HalfLife.MoreThan != nil:
-		lines = append(lines, []part{words("more than "), figure(*s.r.HalfLife.MoreThan, "half_life", "more_than")})
-	}
+	lines := s.result()
 	x, y := s.room(f, lines)
 	for i, parts := range lines {
 		class := "halo"
@@ -187,6 +175,36 @@ func (s survivalChart) notes(f field) {
 	if s.both {
 		s.names(f)
 	}
+}
+
+// result says what is known of the half-life. While it is not reached, the only
+// limit is the report's own, which takes the servers of one operator together:
+// Greenwood's takes them for independent, and would claim too much.
+func (s survivalChart) result() [][]part {
+	half := &s.r.HalfLife
+	const level = "at the ninety-five per cent level"
+	if v := half.HalfLife.Value; v != nil {
+		lines := [][]part{{words("half-life "), figure(*v, "half_life", "half_life", "value")}}
+		switch h := half.HalfLife; {
+		case h.Lower != nil && h.Upper != nil:
+			lines = append(lines, []part{figure(*h.Lower, "half_life", "half_life", "lower"), words(" to "), figure(*h.Upper, "half_life", "half_life", "upper")})
+		case h.Lower != nil:
+			lines = append(lines, []part{words("lower limit "), figure(*h.Lower, "half_life", "half_life", "lower")})
+		}
+		return lines
+	}
+	lines := [][]part{{words("half-life not reached")}}
+	switch {
+	case half.AtLeast != nil:
+		lines = append(lines, []part{words("lower limit "), figure(*half.AtLeast, "half_life", "at_least")}, []part{words(level)})
+	case half.MoreThan != nil:
+		lines = append(lines, []part{words("lower limit more than "), figure(*half.MoreThan, "half_life", "more_than")}, []part{words(level)})
+	case half.Events == 0:
+		lines = append(lines, []part{words("no change seen yet, so no limits")})
+	case half.FewOperators:
+		lines = append(lines, []part{words("too few operators for limits")})
+	}
+	return lines
 }
 
 // room returns where lines may begin: as near to the half-life as they stand

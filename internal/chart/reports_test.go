@@ -39,7 +39,7 @@ func table(lives []lifetime) survival.Table {
 		t.Surv = append(t.Surv, s)
 		var lower, upper *float64
 		if s > 0 && s < 1 {
-			e := survival.Z * math.Sqrt(v) / math.Log(s)
+			e := 1.959963984540054 * math.Sqrt(v) / math.Log(s)
 			l, u := math.Pow(s, math.Exp(-e)), math.Pow(s, math.Exp(e))
 			lower, upper = &l, &u
 		}
@@ -52,7 +52,12 @@ func table(lives []lifetime) survival.Table {
 // halfLifeOf fills in what the chart shows of lifetimes.
 func halfLifeOf(lives []lifetime, ticks []int) report.HalfLife {
 	e := &survival.Estimate{Table: table(lives), N: len(lives)}
-	h := report.HalfLife{Estimate: e, Status: survival.NotReached}
+	h := report.HalfLife{Estimate: e, Status: survival.NotReached, Intervals: report.Count(len(lives))}
+	for _, l := range lives {
+		if l.event {
+			h.Events++
+		}
+	}
 	for i, at := range e.Table.Time {
 		d := report.Days(at)
 		if e.Table.Surv[i] <= 0.5 && h.HalfLife.Value == nil && e.Table.NEvent[i] > 0 {

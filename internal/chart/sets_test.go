@@ -37,10 +37,34 @@ func reports() map[string]*report.Report {
 		[]lifetime{{1, true}, {2, true}, {3, true}, {3, false}, {5, true}, {8, true}}, 0, 2, 4, 6, 8)
 	one := with(calendarReport("2026-11-27", 1, 500, false), append(censored(400, 12), lifetime{5, true}), 0, 7, 14)
 	one.Servers = map[string]*report.Server{"a/b": server("2026-11-27", 0, []int{0}, "answered", 1)}
+	least := report.Days(7)
+	one.HalfLife.AtLeast = &least
 	none := with(calendarReport("2026-11-20", 10, 500, false), censored(200, 9), 0, 7)
+	for _, r := range []*report.Report{months, reached, few, zero, one, none} {
+		listCaptures(r)
+	}
 	return map[string]*report.Report{
 		"months": months, "reached": reached, "few": few, "zero": zero, "one": one, "none": none,
 		"empty": {Servers: map[string]*report.Server{"a/b": {}}},
+	}
+}
+
+// captured is the server of which hand-made reports list the differences that the
+// conditions of reading may explain.
+const captured = "com.example/captured"
+
+// listCaptures lists the captures of each day as changes, as a methodology does
+// that counts them.
+func listCaptures(r *report.Report) {
+	if r.Servers == nil {
+		r.Servers = map[string]*report.Server{}
+	}
+	r.Servers[captured] = &report.Server{Versions: []report.Version{{N: 1, Comparable: true}, {N: 2}}}
+	for i := range r.Calendar {
+		d := &r.Calendar[i]
+		for range d.Captures {
+			d.Changes = append(d.Changes, report.Group{Servers: 1, Changed: []report.Changed{{Index: 1, Name: captured}}})
+		}
 	}
 }
 
@@ -53,7 +77,8 @@ func drawings(r *report.Report) map[string]func(Form) ([]byte, error) {
 		"classes":   func(f Form) ([]byte, error) { return Classes(r, f) },
 		"changes":   func(f Form) ([]byte, error) { return Changes(r, f) },
 	}
-	for i, name := range names(r.Servers) {
+	all := slices.DeleteFunc(names(r.Servers), func(name string) bool { return name == captured })
+	for i, name := range all {
 		out["strip-"+string(rune('a'+i))] = func(f Form) ([]byte, error) { return Strip(r, name, f) }
 	}
 	return out

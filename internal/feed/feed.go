@@ -155,8 +155,8 @@ func collect(r *report.Report, base, self string, s Selection) (document, error)
 		v := c.version
 		d.entries = append(d.entries, entry{
 			id:      changeID(r, c),
-			title:   title(c.name, v),
-			summary: summary(v),
+			title:   title(c.name, v, r.First),
+			summary: summary(v, r.First),
 			url:     fmt.Sprintf("%s%s#v%d", base, s.Page(c.name), v.N),
 			day:     confirmed(v).Time(),
 			classes: v.Classes,

@@ -190,7 +190,7 @@ func TestSummary(t *testing.T) {
 		{"other conditions", func(v *report.Version) {
 			v.Changes, v.Comparable, v.Differs = []record.ToolChange{added("a")}, false, []string{"protocol.negotiated"}
 		},
-			"x/y adds a",
+			"x/y read under other conditions: adds a",
 			"Tools added: a. First read on 2026-01-02. Class: substantive. The two were read under different conditions (protocol.negotiated), so the difference may lie in how the server was read."},
 		{"order only", func(v *report.Version) { v.Classes = []string{"reordered_only"} },
 			"x/y changes the order of its list only",
@@ -201,6 +201,12 @@ func TestSummary(t *testing.T) {
 		{"a body removed on request", func(v *report.Version) { v.Classes = nil },
 			"x/y changes in what is no longer on record",
 			"It changes in what is no longer on record. First read on 2026-01-02."},
+		{"between two runs of the first day", func(v *report.Version) { v.Classes, v.First, v.LastSame = nil, "2026-01-01", "2026-01-01" },
+			"x/y changes between two runs of the first day",
+			"It changes between two runs of the first day; its page compares the two contracts. First read on 2026-01-01; the contract before was last read on 2026-01-01."},
+		{"between two runs of another day, a body removed", func(v *report.Version) { v.Classes, v.LastSame = nil, v.First },
+			"x/y changes in what is no longer on record",
+			"It changes in what is no longer on record. First read on 2026-01-02; the contract before was last read on 2026-01-02."},
 		{"no name", func(v *report.Version) { v.Changes = []record.ToolChange{added("")} },
 			"x/y adds (no name)",
 			"Tools added: (no name). First read on 2026-01-02. Class: substantive."},
@@ -209,6 +215,12 @@ func TestSummary(t *testing.T) {
 		},
 			"x/y adds a, b, c and 1 more",
 			"Tools added: a, b, c, d. First read on 2026-01-02. Class: substantive."},
+		{"more than the report names", func(v *report.Version) {
+			v.Changes, v.ChangesCut = []record.ToolChange{added("a"), {Kind: "renamed", Name: "new", Old: "old"}}, true
+			v.Added, v.Removed, v.Changed = 1200, 1, 3
+		},
+			"x/y adds a and 1,199 more; removes 1 tool; renames old to new; changes 2 tools",
+			"Tools added: a and 1,199 more. Tools removed: 1 tool. Tools renamed: old to new. Tools changed: 2 tools. First read on 2026-01-02. Class: substantive."},
 		{"a name that could be our words", func(v *report.Version) { v.Changes = []record.ToolChange{added("a. Tools removed: b”")} },
 			`x/y adds “a. Tools removed: b\””`,
 			`Tools added: “a. Tools removed: b\””. First read on 2026-01-02. Class: substantive.`},
@@ -217,10 +229,10 @@ func TestSummary(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			v := version(2, "2026-01-02")
 			tt.version(&v)
-			if got := title("x/y", &v); got != tt.title {
+			if got := title("x/y", &v, "2026-01-01"); got != tt.title {
 				t.Errorf("title = %q, want %q", got, tt.title)
 			}
-			if got := summary(&v); got != tt.want {
+			if got := summary(&v, "2026-01-01"); got != tt.want {
 				t.Errorf("summary = %q, want %q", got, tt.want)
 			}
 		})

@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpstrata/mcpstrata/internal/drift"
-	"github.com/mcpstrata/mcpstrata/internal/record"
 	"github.com/mcpstrata/mcpstrata/internal/report"
 	"github.com/mcpstrata/mcpstrata/internal/visible"
 )
@@ -20,18 +19,23 @@ const (
 	maxMembers    = 12  // of one tool
 )
 
-// title says in words what changed.
-func title(name string, v *report.Version) string {
+// title says in words what changed, first that the conditions of reading may
+// explain it. The record begins with the day first.
+func title(name string, v *report.Version, first report.Date) string {
 	var parts []string
 	for _, k := range kinds {
-		if l := list(v.Changes, k.kind, maxTitleTools, false); l != "" {
+		if l := list(v, k.kind, maxTitleTools, false); l != "" {
 			parts = append(parts, k.verb+" "+l)
 		}
 	}
 	if len(parts) == 0 {
-		parts = []string{"changes " + noTool(v)}
+		parts = []string{"changes " + noTool(v, first)}
 	}
-	return named(name) + " " + strings.Join(parts, "; ")
+	hedge := ""
+	if !v.Comparable {
+		hedge = "read under other conditions: "
+	}
+	return named(name) + " " + hedge + strings.Join(parts, "; ")
 }
 
 var kinds = []struct{ kind, verb, head string }{
@@ -42,8 +46,12 @@ var kinds = []struct{ kind, verb, head string }{
 }
 
 // noTool says what changed where no tool is named (package record, Event.Changes).
-func noTool(v *report.Version) string {
+// Between two runs of the first day, which is the baseline, no event tells what
+// changed (DESIGN.md, section 5); the bodies of both contracts are on record.
+func noTool(v *report.Version, first report.Date) string {
 	switch {
+	case len(v.Classes) == 0 && v.First == first:
+		return betweenRuns
 	case len(v.Classes) == 0:
 		return "in what is no longer on record"
 	case v.Classes[0] == drift.ReorderedOnly:
@@ -52,16 +60,24 @@ func noTool(v *report.Version) string {
 	return "what is no tool in its list"
 }
 
-// summary says all that the report knows of a change, in sentences.
-func summary(v *report.Version) string {
+// betweenRuns says that two runs of the first day read different contracts.
+const betweenRuns = "between two runs of the first day"
+
+// summary says all that the report knows of a change, in sentences. The record
+// begins with the day first.
+func summary(v *report.Version, first report.Date) string {
 	var b strings.Builder
 	for _, k := range kinds {
-		if l := list(v.Changes, k.kind, maxTools, true); l != "" {
+		if l := list(v, k.kind, maxTools, true); l != "" {
 			fmt.Fprintf(&b, "%s: %s. ", k.head, l)
 		}
 	}
 	if b.Len() == 0 {
-		fmt.Fprintf(&b, "It changes %s. ", noTool(v))
+		what := noTool(v, first)
+		if what == betweenRuns {
+			what += "; its page compares the two contracts"
+		}
+		fmt.Fprintf(&b, "It changes %s. ", what)
 	}
 	fmt.Fprintf(&b, "First read on %s", v.First)
 	if v.LastSame != "" {
@@ -87,11 +103,12 @@ func summary(v *report.Version) string {
 	return b.String()
 }
 
-// list names the tools of a kind, at most so many, with the members that differ.
-func list(changes []record.ToolChange, kind string, most int, members bool) string {
+// list names the tools of a kind, at most so many, with the members that differ,
+// and counts those that the report does not name.
+func list(v *report.Version, kind string, most int, members bool) string {
 	var all []string
 	n := 0
-	for _, c := range changes {
+	for _, c := range v.Changes {
 		if c.Kind != kind {
 			continue
 		}
@@ -107,7 +124,38 @@ func list(changes []record.ToolChange, kind string, most int, members bool) stri
 		}
 		all = append(all, s)
 	}
-	return join(all, n)
+	n += unnamed(v, kind)
+	switch {
+	case len(all) > 0:
+		return join(all, n)
+	case n == 1:
+		return "1 tool"
+	case n > 1:
+		return report.Count(n).Text() + " tools"
+	}
+	return ""
+}
+
+// unnamed returns how many tools of a kind changed that a version does not name,
+// because there are too many for the report. Tools under a new name count as
+// changed there.
+func unnamed(v *report.Version, kind string) int {
+	if !v.ChangesCut {
+		return 0
+	}
+	named := map[string]int{}
+	for _, c := range v.Changes {
+		named[c.Kind]++
+	}
+	switch kind {
+	case string(drift.Added):
+		return max(int(v.Added)-named[kind], 0)
+	case string(drift.Removed):
+		return max(int(v.Removed)-named[kind], 0)
+	case string(drift.Changed):
+		return max(int(v.Changed)-named[kind]-named["renamed"], 0)
+	}
+	return 0
 }
 
 // names lists names, at most so many.
