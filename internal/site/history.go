@@ -26,10 +26,13 @@ const (
 	shownContext   = 60    // characters beside a change in a text that is cut
 )
 
-// Budgets of one page, newest version first.
+// Budgets of one page, newest version first. They keep the site publishable
+// whatever some of its servers do: one page and its JSON take some MB at most.
 const (
 	diffBudget = 800_000     // bytes of HTML that texts, places and schemas may come to
-	diffJSON   = 8 << 20     // bytes of the diffs in index.json
+	diffJSON   = 1 << 20     // bytes of the diffs in index.json
+	toolsJSON  = 1 << 20     // bytes of the tools in index.json
+	rowsJSON   = 256 << 10   // bytes of the registry's rows in index.json
 	wordCost   = 300_000_000 // pairs of words that may be compared; about a second
 )
 
@@ -39,6 +42,7 @@ const (
 	historyWords = "The texts of this version, or of the one before it, lie in the history of the repository, which was not there when this page was made."
 	longWords    = "The differences of the newer versions are so long that those of this one are left out."
 	orderWords   = "Only the order of the list differs, which counts because it holds something other than tools."
+	toolsWords   = "The list of tools is so long that it is left out here; the contract file in the repository has it."
 	beforeWords  = "This version and the one before it hold the same tools."
 )
 

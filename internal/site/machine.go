@@ -152,6 +152,7 @@ type serverJSON struct {
 }
 
 type registryJSON struct {
+	Cut         bool     `json:"cut,omitempty"` // something here is longer than is shown; roster/rows/ has the whole
 	Description string   `json:"description,omitempty"`
 	Links       []string `json:"links"`
 	Rows        []string `json:"rows"` // of the registry, verbatim, as text: they need not be JSON

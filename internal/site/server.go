@@ -83,8 +83,14 @@ func (b *builder) contract(m *ServerPage, machine *serverJSON, h *history) error
 		m.NoTools, machine.Contract.Unshown = gone, gone
 		return nil
 	}
+	left := toolsJSON
 	for _, e := range c.Elems {
-		machine.Contract.Tools = append(machine.Contract.Tools, canon.AppendCompact(nil, e))
+		tool := canon.AppendCompact(nil, e)
+		if left -= len(tool); left < 0 {
+			machine.Contract.Tools, machine.Contract.Unshown = []json.RawMessage{}, toolsWords
+			break
+		}
+		machine.Contract.Tools = append(machine.Contract.Tools, tool)
 	}
 	m.Tools, m.MoreTools = toolViews(c, sinceOf(m.Server.Versions))
 	return nil
@@ -112,7 +118,15 @@ const official = "io.modelcontextprotocol.registry/official"
 // registryFacts reads what the rows of a name say. Of several rows it takes the
 // one marked as the latest, else the last listed.
 func registryFacts(rows []string) (Registry, registryJSON) {
-	out := registryJSON{Links: []string{}, Rows: append([]string{}, rows...)}
+	out := registryJSON{Links: []string{}, Rows: []string{}}
+	left := rowsJSON
+	for _, row := range rows {
+		if left -= len(row); left < 0 {
+			out.Cut = true
+			break
+		}
+		out.Rows = append(out.Rows, row)
+	}
 	var chosen map[string]json.RawMessage
 	for _, row := range rows {
 		all, err := record.Members([]byte(row))
@@ -130,14 +144,18 @@ func registryFacts(rows []string) (Registry, registryJSON) {
 			break
 		}
 	}
-	out.Title, out.Description, out.Version = stringText(chosen["title"]), stringText(chosen["description"]), stringText(chosen["version"])
-	description, _ := firstChars(out.Description, shownText)
-	facts := Registry{Title: out.Title, Description: description, Version: out.Version}
+	text := func(name string, most int) string {
+		s, cut := firstChars(stringText(chosen[name]), most)
+		out.Cut = out.Cut || cut
+		return s
+	}
+	out.Title, out.Description, out.Version = text("title", shownCell), text("description", shownText), text("version", shownCell)
+	facts := Registry{Title: out.Title, Description: out.Description, Version: out.Version}
 	repository, _ := record.Members(chosen["repository"]) // nil without one
 	for _, l := range []struct{ what, address string }{
 		{"Repository", stringText(repository["url"])}, {"Website", stringText(chosen["websiteUrl"])},
 	} {
-		if l.address == "" {
+		if l.address == "" || len(l.address) > shownText {
 			continue
 		}
 		out.Links = append(out.Links, l.address)
