@@ -106,7 +106,7 @@ func (s *sheet) header() error {
 	s.columns = slices.Clone(s.record)
 	for i, c := range s.columns {
 		if !slices.Contains([]string{"time", "event", "cause", "entry", "cluster"}, c) {
-			return s.wrong(strconv.Quote(c), "there is no such column: time, event or cause, entry, cluster")
+			return s.wrong(quoted(c), "there is no such column: time, event or cause, entry, cluster")
 		}
 		if slices.Contains(s.columns[:i], c) {
 			return s.wrong(c, "it is there twice")
@@ -210,7 +210,7 @@ func (s *sheet) time(column, text string) (float64, error) {
 // quoted returns a field for an error, the beginning of a long one.
 func quoted(text string) string {
 	if len(text) > 40 {
-		return strconv.Quote(text[:40]) + "…"
+		return strconv.Quote(strings.ToValidUTF8(text[:40], "")) + "…"
 	}
 	return strconv.Quote(text)
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/mcpstrata/mcpstrata/internal/archive"
 	"github.com/mcpstrata/mcpstrata/internal/body"
+	"github.com/mcpstrata/mcpstrata/internal/daily"
 	"github.com/mcpstrata/mcpstrata/internal/gitrepo"
 	"github.com/mcpstrata/mcpstrata/internal/progress"
 	"github.com/mcpstrata/mcpstrata/internal/report"
@@ -56,8 +58,19 @@ func buildSite(ctx context.Context, c *call, v *view, cfg site.Config) (site.Sta
 	if err := v.bodies.Load(); err != nil {
 		return site.Stats{}, fmt.Errorf("reading the index of bodies: %w", err)
 	}
+	if inside(v.data, cfg.Out) {
+		return site.Stats{}, &daily.HintError{Err: fmt.Errorf("%s lies in the data folder", cfg.Out), Next: "name a folder beside it: data/ holds the record and nothing else"}
+	}
 	cfg.Tree, cfg.Bodies, cfg.Report, cfg.Log = v.tree, v.bodies, r, c.note
 	return site.Build(ctx, cfg)
+}
+
+// inside reports whether a folder is another one or lies in it.
+func inside(outer, inner string) bool {
+	a, errA := filepath.Abs(outer)
+	b, errB := filepath.Abs(inner)
+	rel, err := filepath.Rel(a, b)
+	return errA == nil && errB == nil && err == nil && filepath.IsLocal(rel)
 }
 
 // siteBuilder returns what builds the site of a data folder after a run. Where

@@ -28,11 +28,17 @@ func (t *Tree) ReadFile(name string) ([]byte, error) {
 	if t.fsys == nil {
 		return nil, nil
 	}
-	b, err := fs.ReadFile(t.fsys, name)
-	if errors.Is(err, fs.ErrNotExist) {
+	// What is no file, such as a pipe, may never end.
+	i, err := fs.Stat(t.fsys, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
+	case err != nil:
+		return nil, err
+	case !i.Mode().IsRegular():
+		return nil, fmt.Errorf("reading %s: it is not a regular file", name)
 	}
-	return b, err
+	return fs.ReadFile(t.fsys, name)
 }
 
 // readDir lists a folder, sorted; one that does not exist is empty.

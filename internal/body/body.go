@@ -66,7 +66,7 @@ func (e *UnknownError) Error() string {
 
 // Hint says what to do.
 func (e *UnknownError) Hint() string {
-	return "`mcpstrata show NAME` prints the digests of a target's bodies"
+	return "`mcpstrata show NAME` prints the digests of a target's bodies, and `mcpstrata verify` says whether the record lacks a file"
 }
 
 // A RemovedError says that a body was removed on request.

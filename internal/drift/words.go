@@ -1,6 +1,8 @@
 package drift
 
 import (
+	"iter"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -76,27 +78,41 @@ func trim(a, b []string) (prefix, aMid, bMid, suffix []string) {
 	return prefix, a[:len(a)-n], b[:len(b)-n], a[len(a)-n:]
 }
 
+// CountWords returns how many words [Words] sees in a text: the measure of what a
+// comparison costs.
+func CountWords(s string) (n int) {
+	for range eachWord(s) {
+		n++
+	}
+	return n
+}
+
 // words cuts s into its words; see [Words].
-func words(s string) []string {
-	var tokens []string
-	start, last := 0, other
-	for i, n := 0, 0; i < len(s); i += n {
-		var r rune
-		r, n = utf8.DecodeRuneInString(s[i:])
-		k := kindOf(r)
-		if k == mark && i > start {
-			continue
+func words(s string) []string { return slices.Collect(eachWord(s)) }
+
+// eachWord yields the words of s; see [Words].
+func eachWord(s string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		start, last := 0, other
+		for i, n := 0, 0; i < len(s); i += n {
+			var r rune
+			r, n = utf8.DecodeRuneInString(s[i:])
+			k := kindOf(r)
+			if k == mark && i > start {
+				continue
+			}
+			if i > start && (k != last || k == other || k == mark) {
+				if !yield(s[start:i]) {
+					return
+				}
+				start = i
+			}
+			last = k
 		}
-		if i > start && (k != last || k == other || k == mark) {
-			tokens = append(tokens, s[start:i])
-			start = i
+		if start < len(s) {
+			yield(s[start:])
 		}
-		last = k
 	}
-	if start < len(s) {
-		tokens = append(tokens, s[start:])
-	}
-	return tokens
 }
 
 type tokenKind byte

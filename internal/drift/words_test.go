@@ -79,6 +79,18 @@ func TestWordsProperties(t *testing.T) {
 }
 
 // Token ids step over the runes that a string can't hold.
+func TestCountWords(t *testing.T) {
+	tests := []struct {
+		in   string
+		want int
+	}{{"", 0}, {"one two", 3}, {"a.b.", 4}, {"漢字", 2}, {"e\u0301t", 1}}
+	for _, tt := range tests {
+		if got := CountWords(tt.in); got != tt.want || got != len(words(tt.in)) {
+			t.Errorf("CountWords(%q) = %d, want %d", tt.in, got, tt.want)
+		}
+	}
+}
+
 func TestTokenRune(t *testing.T) {
 	seen := rune(0)
 	for i := range MaxTokens + 0x10000 {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -236,6 +237,20 @@ func TestSummary(t *testing.T) {
 				t.Errorf("summary = %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// A name is cut between its characters, never inside a chip.
+func TestCutNames(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"plain", strings.Repeat("n", maxName+1), "“" + strings.Repeat("n", maxName) + "…”"},
+		{"short", "com.example/x", "com.example/x"},
+		{"chips", strings.Repeat("\u202e", 50), "“" + strings.Repeat(visible.Line("\u202e"), maxName/utf8.RuneCountInString(visible.Line("\u202e"))) + "…”"},
+	}
+	for _, tt := range tests {
+		if got := named(tt.in); got != tt.want {
+			t.Errorf("%s: named(%.20q…) = %q, want %q", tt.name, tt.in, got, tt.want)
+		}
 	}
 }
 

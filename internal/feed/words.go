@@ -176,6 +176,26 @@ func join(shown []string, of int) string {
 	return s
 }
 
+// cutLine returns the beginning of a name as [visible.Line] does, and no chip in
+// part.
+func cutLine(s string) string {
+	var b strings.Builder
+	left := maxName
+	for p := range visible.Pieces(s) {
+		v := visible.Line(p.Text)
+		switch n := utf8.RuneCountInString(v); {
+		case n <= left:
+			b.WriteString(v)
+			left -= n
+		case p.Hidden:
+			return b.String()
+		default:
+			return b.String() + string([]rune(v)[:left])
+		}
+	}
+	return b.String()
+}
+
 // named returns a recorded name for a line of text: hidden characters as chips,
 // cut, and in quotation marks unless it can't be taken for our words.
 func named(s string) string {
@@ -184,7 +204,7 @@ func named(s string) string {
 	}
 	v := visible.Line(s)
 	if utf8.RuneCountInString(v) > maxName {
-		v = string([]rune(v)[:maxName]) + "…"
+		v = cutLine(s) + "…"
 	}
 	if v == s && strings.Trim(s, unreserved+"/") == "" {
 		return s

@@ -111,8 +111,47 @@ func read(tree *archive.Tree, id, methodology string) (timeline.Run, error) {
 	if ok {
 		run.Header, run.Rows = &header, rows
 	}
-	run.Events, err = tree.Events(id)
-	return run, err
+	if run.Events, err = tree.Events(id); err != nil {
+		return run, err
+	}
+	return run, sound(id, methodology, run)
+}
+
+// sound fails on what can't be, whatever was recorded: such a file is damaged.
+func sound(id, methodology string, run timeline.Run) error {
+	day, _, err := record.ParseRunID(id)
+	if err != nil {
+		return err
+	}
+	if run.Record.Run != id || run.Record.Day != day {
+		return fmt.Errorf("reading %s: it says that it is of another run", archive.RunPath(id))
+	}
+	if run.Header != nil && run.Header.Day != day {
+		return fmt.Errorf("reading %s: it says that it is of another day", archive.ObservationsPath(id, methodology))
+	}
+	for _, o := range run.Rows {
+		if fault := o.Fault(); fault != "" {
+			return fmt.Errorf("reading %s: the row of %.100q: %s", archive.ObservationsPath(id, methodology), o.Name, fault)
+		}
+	}
+	for _, e := range run.Events {
+		for _, d := range []record.Day{e.Confirms, e.Day, e.FirstDifferent, e.LastSame, e.OldFirst, e.ReturnOf} {
+			if _, err := record.ParseDay(string(d)); d != "" && err != nil {
+				return fmt.Errorf("reading %s: an event of %.100q: %w", archive.EventsPath(id), e.Name, err)
+			}
+		}
+		if e.Name == "" {
+			return fmt.Errorf("reading %s: an event of nobody", archive.EventsPath(id))
+		}
+	}
+	if run.Roster != nil {
+		for _, r := range slices.Concat(run.Roster.Added, run.Roster.Changed) {
+			if r.Name == "" {
+				return fmt.Errorf("reading %s: a row without a name", archive.RosterPath(id))
+			}
+		}
+	}
+	return nil
 }
 
 // A collector is the state of one call of Build.

@@ -247,6 +247,32 @@ func files(t *testing.T, dir string) map[string]string {
 	return out
 }
 
+// A disk that was full left an empty marker, and a link or a pipe has come into the
+// place of a page: the next build writes anew.
+func TestFolderThatSuffered(t *testing.T) {
+	h := smallHistory(t)
+	dir := t.TempDir()
+	put(t, dir, site.MarkerName, "")
+	h.build(t, func(c *site.Config) { c.Out = dir })
+	want := files(t, dir)
+	for _, name := range []string{"index.html", "about/index.html"} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("report.json", filepath.Join(dir, "index.html")); err != nil {
+		t.Skip("no symbolic links here")
+	}
+	if err := os.Mkdir(filepath.Join(dir, ".mcpstrata-site.new"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, ".mcpstrata-site.new/0", "of a build that died")
+	h.build(t, func(c *site.Config) { c.Out = dir })
+	if got := files(t, dir); !maps.Equal(got, want) {
+		t.Errorf("the folder has %d files after it was mended, of %d, or others", len(got), len(want))
+	}
+}
+
 // A link inside the folder does not lead a build out of it.
 func TestLinkOutOfTheOutputFolder(t *testing.T) {
 	h := smallHistory(t)
@@ -268,7 +294,7 @@ func TestLinkOutOfTheOutputFolder(t *testing.T) {
 // The site's root is an absolute URL; 404.html links from its path.
 func TestBase(t *testing.T) {
 	h := smallHistory(t)
-	for _, base := range []string{"/x/", "https://example.com", "https://example.com/x", "::"} {
+	for _, base := range []string{"/x/", "https://example.com", "https://example.com/x", "::", "javascript://x/", "https://u:p@h/", "https://h//evil.example/", "https://h/../", "https://h/%2e%2e/", "https://h/?x=/", "https://h/#/"} {
 		cfg := h.config(t.TempDir())
 		cfg.Base = base
 		if _, err := site.Build(t.Context(), cfg); err == nil {
@@ -360,11 +386,17 @@ func TestHugeContracts(t *testing.T) {
 	deep := func(leaf string) string {
 		return `[{"name":"deep","inputSchema":` + strings.Repeat(`{"type":"object","properties":{"x":`, 250) + leaf + strings.Repeat("}}", 250) + `}]`
 	}
+	manyDeep := func(n int, leaf string) string { // 1.2 kB each, and 250 times that when indented
+		one := strings.Repeat(`{"items":`, 450) + `{"type":"` + leaf + `"}` + strings.Repeat("}", 450)
+		return `[{"name":"deep","inputSchema":{"allOf":[` + strings.Repeat(one+",", n-1) + one + `]}}]`
+	}
 	text := func(s string) string { return `[{"name":"long","description":"` + s + `","inputSchema":{}}]` }
 	tests := []struct{ name, before, after string }{
 		{"x/tools", many(4000, "a"), many(4000, "b")},
 		{"x/long", text(words(150_000, 3)), text(words(150_000, 5))},
 		{"x/deep", deep(`{"type":"string"}`), deep(`{"type":"number"}`)},
+		{"x/many-deep", manyDeep(800, "string"), manyDeep(800, "number")},
+		{"x/letters", text(strings.Repeat("a.", 2_000_000)), text(strings.Repeat("b.", 2_000_000))},
 		{"x/chips", text(strings.Repeat(`\u202e`, 100_000)), text(strings.Repeat(`\u202d`, 100_000))},
 		{"x/name", `[{"name":"` + strings.Repeat("n", 1_000_000) + `"}]`, `[]`},
 	}
@@ -381,8 +413,10 @@ func TestHugeContracts(t *testing.T) {
 	s := readSite(t, h.build(t, nil), h.report)
 	checkAll(t, s)
 	for _, tt := range tests {
-		if n := len(s.files[site.ServerPath(tt.name)+"index.html"]); n > 3<<20 || n < 1000 {
-			t.Errorf("the page of %s has %d bytes, want some and not too many", tt.name, n)
+		for _, file := range []string{"index.html", "index.json"} {
+			if n := len(s.files[site.ServerPath(tt.name)+file]); n > 3<<20 || n < 1000 {
+				t.Errorf("%s of %s has %d bytes, want some and not too many", file, tt.name, n)
+			}
 		}
 	}
 	if b := s.files[site.ServerPath("x/tools")+"index.json"]; !bytes.Contains(b, []byte(`"t3999"`)) {

@@ -96,7 +96,7 @@ func (b *builder) documents() error {
 		for _, h := range contents {
 			machine.Headings = append(machine.Headings, headingJSON{h.ID, h.Level, h.Text})
 		}
-		if err := b.render("doc.html", p, DocPage{Page: p, Body: written(body), Contents: contents}, machine); err != nil {
+		if err := b.render("doc.html", p, DocPage{Page: p, Body: written(body), Contents: contents}, record.File(machine)); err != nil {
 			return err
 		}
 	}

@@ -18,12 +18,13 @@ import (
 
 // Bounds of what is shown of one version.
 const (
-	shownDiffTools = 40    // tools that changed
-	shownTexts     = 40    // texts of one of them
-	shownPlaces    = 60    // other places of one of them
-	shownCell      = 400   // characters of a place
-	shownSchema    = 6_000 // characters of a schema
-	shownContext   = 60    // characters beside a change in a text that is cut
+	shownDiffTools = 40        // tools that changed
+	shownTexts     = 40        // texts of one of them
+	shownPlaces    = 60        // other places of one of them
+	shownCell      = 400       // characters of a place
+	shownSchema    = 6_000     // characters of a schema
+	shownContext   = 60        // characters beside a change in a text that is cut
+	comparedText   = 256 << 10 // bytes of a text, before and after, that are compared word by word
 )
 
 // Budgets of one page, newest version first. They keep the site publishable
@@ -237,8 +238,7 @@ func valueText(v *canon.Value) string {
 func (h *history) text(c drift.TextChange) TextDiff {
 	t := TextDiff{Where: cutText(where(c.Path), shownCell)}
 	t.Hidden = visible.Hidden(c.Before)+visible.Hidden(c.After) > 0
-	words := min((len(c.Before)+len(c.After))/4, drift.MaxTokens)
-	if h.words -= words * words; h.words >= 0 {
+	if h.afford(c) {
 		t.Spans = drift.Words(c.Before, c.After)
 	} else {
 		t.Spans = wholeSpans(c)
@@ -248,6 +248,18 @@ func (h *history) text(c drift.TextChange) TextDiff {
 		h.spend(s.Text)
 	}
 	return t
+}
+
+// afford takes the comparison of two texts from the page's budget. It reports
+// whether it was there. A text that is far longer than what is shown of it is
+// never compared: cutting it into words takes ten times its size in memory.
+func (h *history) afford(c drift.TextChange) bool {
+	if len(c.Before)+len(c.After) > comparedText {
+		return false
+	}
+	n := min(drift.CountWords(c.Before)+drift.CountWords(c.After), drift.MaxTokens)
+	h.words -= n * n
+	return h.words >= 0
 }
 
 // wholeSpans tells a text as replaced as a whole.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mcpstrata/mcpstrata/internal/chart"
+	"github.com/mcpstrata/mcpstrata/internal/record"
 	"github.com/mcpstrata/mcpstrata/internal/report"
 )
 
@@ -40,10 +41,10 @@ func (b *builder) home() error {
 		}
 	}
 	m.HalfLife, m.Classes, m.Changes = drawing(drawn[0]), drawing(drawn[1]), drawing(drawn[2])
-	return b.render("home.html", p, m, homeJSON{
+	return b.render("home.html", p, m, record.File(homeJSON{
 		Classes: r.Classes, Full: r.Full, HalfLife: figuresOf(r.HalfLife), Head: b.head(p),
 		Newest: r.Newest, Population: r.Population,
-	})
+	}))
 }
 
 // newestRun returns the index of the newest day with a run, and -1 without any.
@@ -100,7 +101,7 @@ func (b *builder) halfLife() error {
 	if err != nil {
 		return err
 	}
-	if err := b.render("halflife.html", p, m, machine); err != nil {
+	if err := b.render("halflife.html", p, m, record.File(machine)); err != nil {
 		return err
 	}
 	if err := b.out.write("half-life/half-life.csv", tableCSV(b.Report.HalfLife)); err != nil {
@@ -134,7 +135,7 @@ func (b *builder) changes() error {
 		last.Days = append(last.Days, i)
 		machine.Days = append(machine.Days, b.dayRow(d))
 	}
-	if err := b.render("changes.html", p, m, machine); err != nil {
+	if err := b.render("changes.html", p, m, record.File(machine)); err != nil {
 		return err
 	}
 	if err := b.drawn("changes/changes.svg", chart.Changes); err != nil {
@@ -158,7 +159,7 @@ func (b *builder) day(i int) error {
 			})
 		}
 	}
-	return b.render("day.html", p, m, machine)
+	return b.render("day.html", p, m, record.File(machine))
 }
 
 // nextRun returns the next day with a run after the one with index i, in steps
@@ -210,7 +211,7 @@ func (b *builder) serversPage(pages [][]string, at int) error {
 		machine.Pages = append(machine.Pages, b.url(serversPath(i)))
 	}
 	m.Rows, machine.Servers = b.serverRows(pages[at])
-	return b.render("servers.html", p, m, machine)
+	return b.render("servers.html", p, m, record.File(machine))
 }
 
 func (b *builder) namespacePage(namespace string, names []string) error {
@@ -219,7 +220,7 @@ func (b *builder) namespacePage(namespace string, names []string) error {
 	m := NamespacePage{Page: p, Namespace: namespace}
 	machine := listJSON{Head: b.head(p), Namespace: &namespace}
 	m.Rows, machine.Servers = b.serverRows(names)
-	return b.render("namespace.html", p, m, machine)
+	return b.render("namespace.html", p, m, record.File(machine))
 }
 
 func (b *builder) serverRows(names []string) ([]ServerRow, []serverListJSON) {

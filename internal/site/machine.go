@@ -151,6 +151,21 @@ type serverJSON struct {
 	Versions []versionJSON       `json:"versions"`
 }
 
+// maxServer is how long the index.json of one server gets at most, in bytes. A
+// body of some hundred kB can come to a hundred MB when it is indented, so it is
+// not.
+const maxServer = 8 << 20
+
+// line returns what is published of a server on one line. Of one that is too long
+// in spite of all budgets only what the report has is left.
+func (s *serverJSON) line() []byte {
+	b := record.Line(s)
+	if len(b) > maxServer {
+		b = record.Line(serverJSON{Head: s.Head, Name: s.Name, Registry: registryJSON{Cut: true, Links: []string{}, Rows: []string{}}, Report: s.Report, Versions: []versionJSON{}})
+	}
+	return b
+}
+
 type registryJSON struct {
 	Cut         bool     `json:"cut,omitempty"` // something here is longer than is shown; roster/rows/ has the whole
 	Description string   `json:"description,omitempty"`

@@ -86,7 +86,7 @@ func openFolder(dir, base string) (f *folder, err error) {
 	f = &folder{root: root, base: base, old: map[string]bool{}, files: map[string]bool{}, folded: map[string]string{}, staged: map[string]string{}}
 	b, err := root.ReadFile(MarkerName)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), err == nil && len(b) == 0: // a disk that was full left it empty
 		if err := f.foreign(dir); err != nil {
 			return nil, err
 		}
@@ -108,7 +108,7 @@ func (f *folder) foreign(dir string) error {
 		return err
 	}
 	for _, e := range entries {
-		if n := e.Name(); n != "README.md" && n != ".gitignore" && n != stagingName {
+		if n := e.Name(); n != "README.md" && n != ".gitignore" && n != stagingName && n != MarkerName {
 			return &FolderError{dir, n}
 		}
 	}
@@ -134,7 +134,7 @@ func (f *folder) readMarker(b []byte) bool {
 // local reports whether p is a path of a file below the folder, in its only form.
 func local(p string) bool {
 	first, _, _ := strings.Cut(p, "/")
-	return p != MarkerName && first != stagingName && p != "." && path.Clean(p) == p && filepath.IsLocal(filepath.FromSlash(p)) && !strings.ContainsAny(p, "\\\n:")
+	return p != MarkerName && first != stagingName && p != "." && path.Clean(p) == p && filepath.IsLocal(filepath.FromSlash(p)) && !strings.ContainsAny(p, "\\\n\x00:")
 }
 
 // write stages one file, if its bytes differ from those that are there.
@@ -145,10 +145,8 @@ func (f *folder) write(name string, b []byte) error {
 	if err := f.enter(name, len(b)); err != nil {
 		return err
 	}
-	if f.old[name] {
-		if was, err := f.root.ReadFile(filepath.FromSlash(name)); err == nil && bytes.Equal(was, b) {
-			return nil
-		}
+	if f.old[name] && f.holds(filepath.FromSlash(name), b) {
+		return nil
 	}
 	f.mu.Lock()
 	staged := path.Join(stagingName, strconv.Itoa(len(f.staged)))
@@ -158,6 +156,17 @@ func (f *folder) write(name string, b []byte) error {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
 	return nil
+}
+
+// holds reports whether a file of the build before has these bytes. What has come
+// into its place, such as a link or a pipe, has none.
+func (f *folder) holds(file string, b []byte) bool {
+	i, err := f.root.Lstat(file)
+	if err != nil || !i.Mode().IsRegular() || i.Size() != int64(len(b)) {
+		return false
+	}
+	was, err := f.root.ReadFile(file)
+	return err == nil && bytes.Equal(was, b)
 }
 
 // enter notes a file that is going to be part of the site.

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpstrata/mcpstrata/internal/record"
 	"github.com/mcpstrata/mcpstrata/internal/report"
 	"github.com/mcpstrata/mcpstrata/templates"
 )
@@ -60,7 +59,7 @@ func (b *builder) page(folder, title, description, section string) Page {
 }
 
 // render writes a page, and its index.json unless machine is nil.
-func (b *builder) render(file string, p Page, model, machine any) error {
+func (b *builder) render(file string, p Page, model any, machine []byte) error {
 	var buf bytes.Buffer
 	if err := b.pages.byFile[file].ExecuteTemplate(&buf, "layout", model); err != nil {
 		return fmt.Errorf("rendering %s: %w", p.Path, err)
@@ -71,7 +70,7 @@ func (b *builder) render(file string, p Page, model, machine any) error {
 	if machine == nil {
 		return nil
 	}
-	return b.out.write(p.Path+"index.json", record.File(machine))
+	return b.out.write(p.Path+"index.json", machine)
 }
 
 // assets writes the files that all pages use.

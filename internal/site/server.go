@@ -63,7 +63,7 @@ func (b *builder) server(name string) error {
 	if err := b.contract(&m, &machine, h); err != nil {
 		return err
 	}
-	return b.render("server.html", p, m, machine)
+	return b.render("server.html", p, m, machine.line())
 }
 
 // contract fills in the contract in force, or last read.

@@ -48,6 +48,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"path"
 	"runtime"
 	"strings"
 
@@ -61,13 +62,13 @@ import (
 // Base is the URL under which the project publishes its site.
 const Base = "https://mcpstrata.github.io/mcpstrata/"
 
-// ParseBase reads the absolute URL of a site's root: http or https, and its path
-// ends in a slash.
+// ParseBase reads the absolute URL of a site's root: http or https, and a path in
+// its shortest form that ends in a slash.
 func ParseBase(base string) (*url.URL, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
-		!strings.HasSuffix(u.Path, "/") || u.RawQuery != "" || u.ForceQuery || strings.Contains(base, "#") {
-		return nil, fmt.Errorf("%q is not an absolute http or https URL that ends in a slash", base)
+		u.Path != "/" && path.Clean(u.Path)+"/" != u.Path || u.RawPath != "" || u.RawQuery != "" || u.ForceQuery || strings.Contains(base, "#") {
+		return nil, fmt.Errorf("%q is not an absolute http or https URL with a plain path that ends in a slash", base)
 	}
 	return u, nil
 }
@@ -165,6 +166,9 @@ func newBuilder(cfg Config) (*builder, error) {
 		return nil, err
 	}
 	for _, o := range rows {
+		if fault := o.Fault(); fault != "" {
+			return nil, fmt.Errorf("reading %s: the row of %.100q: %s", archive.CurrentPath(cfg.Report.Methodology, archive.Shard(o.Name)), o.Name, fault)
+		}
 		b.rows[o.Name] = o
 	}
 	if b.registry, err = cfg.Tree.Rows(); err != nil {

@@ -37,6 +37,10 @@ func (s *sample) members(intervals []Interval, o Options) []member {
 	return ms
 }
 
+// MaxCells bounds the sums over clusters, in clusters times distinct times: some
+// minutes of work. 20,000 operators over ten years have a fiftieth of it.
+const MaxCells = 4_000_000_000
+
 func compareMembers(a, b member) int {
 	if c := cmp.Compare(a.cluster, b.cluster); c != 0 {
 		return c

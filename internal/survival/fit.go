@@ -38,6 +38,13 @@ func Fit(intervals []Interval, o Options) (*Estimate, error) {
 	var members []member
 	if o.Cluster || o.Causes && o.Delayed {
 		members = s.members(intervals, o)
+		n := 0
+		for range clusters(members) {
+			n++
+		}
+		if n*len(s.time) > MaxCells {
+			return nil, fmt.Errorf("%d clusters at %d distinct times: more than can be summed; leave the clusters out, or take whole days", n, len(s.time))
+		}
 	}
 	if o.Cluster {
 		e.ClusterRobust = robust(s, c, members, o)

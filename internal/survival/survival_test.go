@@ -621,3 +621,14 @@ func BenchmarkTimes(b *testing.B) {
 		fit(b, ivs, Options{})
 	}
 }
+
+// What would take hours is refused in words.
+func TestTooManyClusters(t *testing.T) {
+	var intervals []Interval
+	for i := range 70_000 {
+		intervals = append(intervals, Interval{Time: float64(i), Cause: 1, Cluster: int32(i), Server: int32(i)})
+	}
+	if _, err := Fit(intervals, Options{Cluster: true}); err == nil || !strings.Contains(err.Error(), "70000 clusters at 70000 distinct times") {
+		t.Errorf("Fit = %v, want an error that says how many", err)
+	}
+}

@@ -46,7 +46,12 @@ func NewBuilder(methodology string) *Builder {
 	return &Builder{methodology: methodology, byName: map[string]*Target{}}
 }
 
-// Add enters a run. It fails unless the run comes after the ones added before.
+// MaxDays bounds a history: a day further from the first one is a mistake, and
+// every day between would be a row of every table.
+const MaxDays = 36_525
+
+// Add enters a run. It fails unless the run comes after the ones added before, and
+// not more than [MaxDays] after the first.
 func (b *Builder) Add(r Run) error {
 	id := r.Record.Run
 	day, _, err := record.ParseRunID(id)
@@ -55,6 +60,9 @@ func (b *Builder) Add(r Run) error {
 	}
 	if b.newest != "" && record.CompareRuns(id, b.newest) <= 0 {
 		return fmt.Errorf("joining runs: %s does not come after %s", id, b.newest)
+	}
+	if len(b.days) > 0 && Between(b.days[0].Day, day) > MaxDays {
+		return fmt.Errorf("joining runs: %s lies more than a century after the first run, of %s", id, b.days[0].Day)
 	}
 	b.newest = id
 	if n := len(b.days); b.open && b.days[n-1].Day != day {
