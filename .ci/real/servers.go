@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -38,6 +39,7 @@ func (t *target) endpoint() string { return "http://" + t.proxy.Addr() + "/mcp" 
 type series struct {
 	*job
 	repo    *repo
+	site    string // where each run builds the site
 	host    *peers.Host
 	rows    *catalog.Catalog
 	targets []*target
@@ -101,6 +103,7 @@ func (s *series) start(ctx context.Context) error {
 	if s.rows, err = catalog.Start(entries); err != nil {
 		return err
 	}
+	s.site = filepath.Join(s.dir, "site")
 	s.repo, err = s.newRepo(ctx, "series")
 	return err
 }
@@ -150,7 +153,7 @@ func (s *series) run(ctx context.Context) (said, error) {
 		t.mark = t.proxy.Len()
 	}
 	return s.repo.call(ctx, "run", "-data", s.repo.data(), "-registry", s.rows.URL(), "-methodology", "v1",
-		"-allow-private", "-pace", "0s", "-now", s.day.Format(time.RFC3339))
+		"-allow-private", "-pace", "0s", "-now", s.day.Format(time.RFC3339), "-site", s.site)
 }
 
 // firstRun checks the baseline: every server's row and bytes.
@@ -164,7 +167,10 @@ func (s *series) firstRun(ctx context.Context) error {
 	if err := s.checkRows(ctx); err != nil {
 		return err
 	}
-	return s.checkArtifacts(ctx)
+	if err := s.checkArtifacts(ctx); err != nil {
+		return err
+	}
+	return s.checkPages()
 }
 
 // fullRun makes a run that must probe every server once, and checks what it
@@ -226,5 +232,8 @@ func (s *series) upgradeDay(ctx context.Context, t *target) error {
 	if err := s.checkRows(ctx); err != nil {
 		return err
 	}
-	return s.checkArtifacts(ctx)
+	if err := s.checkArtifacts(ctx); err != nil {
+		return err
+	}
+	return s.checkPages()
 }

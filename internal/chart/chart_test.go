@@ -549,8 +549,8 @@ func TestResult(t *testing.T) {
 		half report.HalfLife
 		want []string
 	}{
-		{"reached", report.HalfLife{Events: 9, HalfLife: report.Interval{Lower: days(30), Value: days(45), Upper: days(61)}}, []string{"half-life 45 days", "30 days to 61 days"}},
-		{"reached, no upper limit", report.HalfLife{Events: 9, HalfLife: report.Interval{Lower: days(30), Value: days(45)}}, []string{"half-life 45 days", "lower limit 30 days"}},
+		{"reached", report.HalfLife{Events: 9, HalfLife: report.Interval{Lower: days(30), Value: days(45), Upper: days(61)}}, []string{"half-life 45 days", "30 days to 61 days", "if all were independent"}},
+		{"reached, no upper limit", report.HalfLife{Events: 9, HalfLife: report.Interval{Lower: days(30), Value: days(45)}}, []string{"half-life 45 days", "lower limit 30 days", "if all were independent"}},
 		{"at least", report.HalfLife{Events: 9, HalfLife: greenwood, AtLeast: days(21)}, []string{"half-life not reached", "lower limit 21 days", "at the ninety-five per cent level"}},
 		{"more than", report.HalfLife{Events: 9, HalfLife: greenwood, MoreThan: days(17)}, []string{"half-life not reached", "lower limit more than 17 days", "at the ninety-five per cent level"}},
 		{"few operators", report.HalfLife{Events: 9, HalfLife: greenwood, FewOperators: true}, []string{"half-life not reached", "too few operators for limits"}},

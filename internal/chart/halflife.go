@@ -183,13 +183,16 @@ func (s survivalChart) notes(f field) {
 func (s survivalChart) result() [][]part {
 	half := &s.r.HalfLife
 	const level = "at the ninety-five per cent level"
+	// The limits are those of the band; beside the drawing stand others, of operators
+	// whose servers change together.
+	independent := []part{words("if all were independent")}
 	if v := half.HalfLife.Value; v != nil {
 		lines := [][]part{{words("half-life "), figure(*v, "half_life", "half_life", "value")}}
 		switch h := half.HalfLife; {
 		case h.Lower != nil && h.Upper != nil:
-			lines = append(lines, []part{figure(*h.Lower, "half_life", "half_life", "lower"), words(" to "), figure(*h.Upper, "half_life", "half_life", "upper")})
+			lines = append(lines, []part{figure(*h.Lower, "half_life", "half_life", "lower"), words(" to "), figure(*h.Upper, "half_life", "half_life", "upper")}, independent)
 		case h.Lower != nil:
-			lines = append(lines, []part{words("lower limit "), figure(*h.Lower, "half_life", "half_life", "lower")})
+			lines = append(lines, []part{words("lower limit "), figure(*h.Lower, "half_life", "half_life", "lower")}, independent)
 		}
 		return lines
 	}

@@ -99,6 +99,19 @@ func (p *Process) Stop() {
 	<-p.done
 }
 
+// Interrupt asks the program to end, as Ctrl-C does.
+func (p *Process) Interrupt() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGINT) } // gone already: nothing to end
+
+// Ended reports whether the program has ended.
+func (p *Process) Ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // WaitPort waits until something accepts connections at addr, the program
 // ends, or ctx does.
 func (p *Process) WaitPort(ctx context.Context, addr string) error {
