@@ -36,7 +36,6 @@ func shots(t *tree) []shot {
 		{file: "home.png", view: light, until: "main figure"},
 		{file: "server.png", path: server, view: light, until: "#v3"},
 		{file: "server-dark.png", path: server, view: dark, until: "#v3"},
-		{file: "half-life.png", path: "half-life/", view: light, until: "main figure"},
 		{file: "phone.png", path: server, view: phone, from: "#history", until: "#v3"},
 	}
 }
