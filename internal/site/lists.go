@@ -23,7 +23,7 @@ const (
 
 func (b *builder) home() error {
 	r := b.Report
-	p := b.page("", "mcpstrata", "A daily archive of what MCP servers declare, and how long it lasts.", "")
+	p := b.page("", "", "A daily archive of what MCP servers declare, and how long it lasts.", "")
 	p.Feed = feedAtom
 	m := Home{Page: p, Today: newestRun(r.Calendar)}
 	first := max(0, len(r.Calendar)-recentDays)
