@@ -23,17 +23,13 @@ const (
 	demoSeed    = 1
 )
 
-// demoAddr is where the demo serves the site; where it is taken and no other was
-// asked for, any free port will do.
-const demoAddr = "127.0.0.1:8080"
-
 // demo runs the real pipeline over the embedded registry and fleet, one
 // simulated day after the other, then builds the site and serves it.
 func demo(ctx context.Context, c *call) error {
 	dir := c.flags.String("dir", "", "`folder` for the repository (default: a new temporary one)")
 	days := c.flags.Int("days", 60, "simulated `days`")
 	servers := c.flags.Int("servers", 120, "`servers` listed on the first day")
-	addr := c.flags.String("http", demoAddr, "`address` to serve the site at")
+	addr := c.flags.String("http", serveAddr, "`address` to serve the site at")
 	noServe := c.flags.Bool("no-serve", false, "end when the site is built")
 	if _, err := c.parse(0, 0); err != nil {
 		return err
@@ -41,7 +37,7 @@ func demo(ctx context.Context, c *call) error {
 	if *days < 1 || *servers < 1 {
 		return usageError{"-days and -servers are at least 1"}
 	}
-	base := "http://" + demoAddr + "/"
+	base := "http://" + serveAddr + "/"
 	var l *api.Listener
 	if !*noServe { // before the work: an address that can't be had is told at once
 		var err error
@@ -77,10 +73,11 @@ func demo(ctx context.Context, c *call) error {
 	return serveSite(ctx, c, out, l)
 }
 
-// demoListen takes the address to serve at.
+// demoListen takes the address to serve at. Where the usual one is taken and no
+// other was asked for, any free port will do.
 func demoListen(ctx context.Context, addr string) (*api.Listener, error) {
 	l, err := listen(ctx, addr)
-	if err != nil && addr == demoAddr {
+	if err != nil && addr == serveAddr {
 		return listen(ctx, "127.0.0.1:0")
 	}
 	return l, err

@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
-	"strings"
 
 	"github.com/mcpstrata/mcpstrata/internal/api"
 	"github.com/mcpstrata/mcpstrata/internal/daily"
+	"github.com/mcpstrata/mcpstrata/internal/site"
 )
 
-// serveAddr is where the site is served unless another address is named: to this
+// serveAddr is where a site is served unless another address is named: to this
 // machine only.
 const serveAddr = "127.0.0.1:8080"
 
@@ -68,21 +67,5 @@ func serveSite(ctx context.Context, c *call, dir string, l *api.Listener) error 
 	if _, err := fmt.Fprintln(c.stdout, l.URL()); err != nil {
 		return err
 	}
-	return l.Serve(ctx, api.Below(basePath(root.FS()), api.Site(root.FS())), c.note)
-}
-
-// basePath returns the path at which a site was rendered to stand, which its
-// marker file names; / where it says nothing that can be one.
-func basePath(site fs.FS) string {
-	b, err := fs.ReadFile(site, ".mcpstrata-site")
-	if err != nil {
-		return "/"
-	}
-	for line := range strings.Lines(string(b)) {
-		base, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "base ")
-		if ok && strings.HasPrefix(base, "/") && strings.HasSuffix(base, "/") && path.Clean(base)+"/" == base {
-			return base
-		}
-	}
-	return "/"
+	return l.Serve(ctx, api.Below(site.BasePath(root.FS()), api.Site(root.FS())), c.note)
 }

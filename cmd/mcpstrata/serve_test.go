@@ -75,27 +75,3 @@ func TestServe(t *testing.T) {
 		t.Errorf("interrupted: status %d, stdout %q, stderr %q, %v; want 0 and nothing more", s, rest, stderr, err)
 	}
 }
-
-func TestBasePath(t *testing.T) {
-	tests := []struct{ name, marker, want string }{
-		{"below a path", "mcpstrata site 1\nbase /mcpstrata/\nindex.html\n", "/mcpstrata/"},
-		{"deeper", "base /a/b/\n", "/a/b/"},
-		{"the root", "base /\n", "/"},
-		{"none", "mcpstrata site 1\n", "/"},
-		{"no path", "base mcpstrata/\n", "/"},
-		{"no final slash", "base /mcpstrata\n", "/"},
-		{"up", "base /../\n", "/"},
-		{"two slashes", "base //example.com/\n", "/"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, ".mcpstrata-site"), []byte(tt.marker), 0o666); err != nil {
-				t.Fatal(err)
-			}
-			if got := basePath(os.DirFS(dir)); got != tt.want {
-				t.Errorf("basePath(%q) = %q, want %q", tt.marker, got, tt.want)
-			}
-		})
-	}
-}

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
-	"github.com/mcpstrata/mcpstrata/internal/archive"
 	"github.com/mcpstrata/mcpstrata/internal/body"
 	"github.com/mcpstrata/mcpstrata/internal/daily"
 	"github.com/mcpstrata/mcpstrata/internal/gitrepo"
@@ -51,15 +49,15 @@ func baseFlag(c *call) *string {
 
 // buildSite renders what a view shows.
 func buildSite(ctx context.Context, c *call, v *view, cfg site.Config) (site.Stats, error) {
+	if inside(v.data, cfg.Out) {
+		return site.Stats{}, &daily.HintError{Err: fmt.Errorf("%s lies in the data folder", cfg.Out), Next: "name a folder beside it: data/ holds the record and nothing else"}
+	}
 	r, err := report.Build(v.tree, v.methodology)
 	if err != nil {
 		return site.Stats{}, fmt.Errorf("computing the figures: %w", err)
 	}
 	if err := v.bodies.Load(); err != nil {
 		return site.Stats{}, fmt.Errorf("reading the index of bodies: %w", err)
-	}
-	if inside(v.data, cfg.Out) {
-		return site.Stats{}, &daily.HintError{Err: fmt.Errorf("%s lies in the data folder", cfg.Out), Next: "name a folder beside it: data/ holds the record and nothing else"}
 	}
 	cfg.Tree, cfg.Bodies, cfg.Report, cfg.Log = v.tree, v.bodies, r, c.note
 	return site.Build(ctx, cfg)
@@ -78,15 +76,13 @@ func inside(outer, inner string) bool {
 // less done.
 func (c *call) siteBuilder(data string, cfg site.Config) func(context.Context) error {
 	return func(ctx context.Context) error {
-		tree := archive.Open(os.DirFS(data))
-		repo, err := gitrepo.Open(data)
+		v, err := openView(data, defaultMethodology)
 		if err != nil {
 			return err
 		}
-		v := &view{tree: tree, data: data, methodology: defaultMethodology, bodies: body.New(tree, repo)}
 		_, err = buildSite(ctx, c, v, cfg)
 		var missing *body.MissingError
-		if errors.As(err, &missing) && repo.Shallow() {
+		if errors.As(err, &missing) && missing.Next == gitrepo.ShallowHint {
 			c.note(fmt.Sprintf("the site was not built: %v; %s", err, missing.Hint()))
 			return nil
 		}

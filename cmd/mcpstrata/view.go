@@ -46,29 +46,32 @@ func viewFlags(c *call) (open func() (*view, error)) {
 // dataFlags adds the flags that name what is read, and returns what opens the
 // view once they are read.
 func dataFlags(c *call) (open func() (*view, error)) {
-	v := &view{}
-	c.flags.StringVar(&v.data, "data", "data", "the data folder")
-	c.flags.StringVar(&v.methodology, "methodology", defaultMethodology, "`version` whose line of observation is read")
+	data := c.flags.String("data", "data", "the data folder")
+	methodology := c.flags.String("methodology", defaultMethodology, "`version` whose line of observation is read")
 	return func() (*view, error) {
-		if _, ok := record.MethodologyByVersion(v.methodology); !ok {
-			return nil, usageError{fmt.Sprintf("-methodology %q: this version reads with %s", v.methodology, strings.Join(methodologyVersions(), ", "))}
+		if _, ok := record.MethodologyByVersion(*methodology); !ok {
+			return nil, usageError{fmt.Sprintf("-methodology %q: this version reads with %s", *methodology, strings.Join(methodologyVersions(), ", "))}
 		}
-		v.tree = archive.Open(os.DirFS(v.data))
-		runs, err := v.tree.Runs()
-		if err != nil {
-			return nil, err
-		}
-		if len(runs) == 0 {
-			return nil, &daily.HintError{Err: fmt.Errorf("%s: nothing is recorded there", v.data), Next: "name the data folder of a clone with -data"}
-		}
-		repo, err := gitrepo.Open(v.data)
-		var none *gitrepo.NotRepositoryError
-		if err != nil && !errors.As(err, &none) {
-			return nil, err
-		}
-		v.bodies = body.New(v.tree, repo)
-		return v, nil
+		return openView(*data, *methodology)
 	}
+}
+
+// openView opens a data folder in which something is recorded.
+func openView(data, methodology string) (*view, error) {
+	tree := archive.Open(os.DirFS(data))
+	runs, err := tree.Runs()
+	if err != nil {
+		return nil, err
+	}
+	if len(runs) == 0 {
+		return nil, &daily.HintError{Err: fmt.Errorf("%s: nothing is recorded there", data), Next: "name the data folder of a clone with -data"}
+	}
+	repo, err := gitrepo.Open(data)
+	var none *gitrepo.NotRepositoryError
+	if err != nil && !errors.As(err, &none) {
+		return nil, err
+	}
+	return &view{tree: tree, data: data, methodology: methodology, bodies: body.New(tree, repo)}, nil
 }
 
 // rows returns the dated rows of one target, oldest first.

@@ -89,7 +89,7 @@ func Slug(name string) string {
 		return s
 	}
 	s = s[:min(len(s), maxSlug-20)] + "~" + canon.Sum([]byte(name)).Hex()[:16]
-	if device, _, _ := strings.Cut(s, "."); slices.Contains(devices, device) {
+	if IsDevice(s) {
 		s = fmt.Sprintf("=%02x%s", s[0], s[1:]) // what follows a dot does not make con.x less of a device
 	}
 	return s
@@ -98,8 +98,14 @@ func Slug(name string) string {
 // unholdable reports whether a file system can't hold a segment, given in lower
 // case.
 func unholdable(segment string) bool {
+	return segment == "" || strings.HasSuffix(segment, ".") || IsDevice(segment)
+}
+
+// IsDevice reports whether Windows takes a path segment, given in lower case, for
+// a device: it goes by what stands before the first dot.
+func IsDevice(segment string) bool {
 	device, _, _ := strings.Cut(segment, ".")
-	return segment == "" || strings.HasSuffix(segment, ".") || slices.Contains(devices, device)
+	return slices.Contains(devices, device)
 }
 
 // shortened reports whether s ends as a shortened slug does.

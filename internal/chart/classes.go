@@ -49,7 +49,7 @@ type classChart struct {
 	most   float64 // targets on the greatest day
 }
 
-func full(d report.Day) bool { return d.Runs > 0 && !d.Partial && !d.Degraded && len(d.Classes) > 0 }
+func full(d report.Day) bool { return complete(d) && len(d.Classes) > 0 }
 
 func classesPlan(r *report.Report) plan {
 	c := classChart{cal: calendarOf(r), last: -1}

@@ -99,12 +99,7 @@ func (s *strip) merge() {
 const unknown = "unknown"
 
 func known(label string) bool {
-	for _, s := range states {
-		if s.label == label {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(states, func(s state) bool { return s.label == label })
 }
 
 func (s strip) describe() string {

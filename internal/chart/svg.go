@@ -305,7 +305,7 @@ func reference(text string) string {
 // another when it is referred to, as it does with the controls.
 func expressible(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool {
-		return unicode.Is(unicode.Cc, r) || r&0xFFFE == 0xFFFE || r >= 0xFDD0 && r <= 0xFDEF
+		return unicode.Is(unicode.Cc, r) || noncharacter(r)
 	})
 }
 
@@ -319,5 +319,8 @@ func plain(text string) bool {
 }
 
 func unseen(r rune) bool {
-	return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Variation_Selector) || r&0xFFFE == 0xFFFE || r >= 0xFDD0 && r <= 0xFDEF
+	return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Variation_Selector) || noncharacter(r)
 }
+
+// noncharacter reports whether Unicode assigns r to nobody for ever (Unicode 23.7).
+func noncharacter(r rune) bool { return r&0xFFFE == 0xFFFE || r >= 0xFDD0 && r <= 0xFDEF }

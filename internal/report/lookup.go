@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Lookup returns the value at a JSON Pointer (RFC 6901) into the report, as it
@@ -97,7 +98,9 @@ type field struct {
 // fields are the members of each struct of a report that is an object in JSON, by
 // name: the types say it once and for all, and reading tags at each look-up costs
 // ten times as much.
-var fields = fieldsOf(reflect.TypeFor[Report](), map[reflect.Type]map[string]field{})
+var fields = sync.OnceValue(func() map[reflect.Type]map[string]field {
+	return fieldsOf(reflect.TypeFor[Report](), map[reflect.Type]map[string]field{})
+})
 
 // fieldsOf adds the members of the structs in a type to known, and returns it.
 func fieldsOf(t reflect.Type, known map[reflect.Type]map[string]field) map[reflect.Type]map[string]field {
@@ -131,7 +134,7 @@ func fieldsOf(t reflect.Type, known map[reflect.Type]map[string]field) map[refle
 // member returns the field of a struct with that JSON name, and the zero Value
 // where there is none or the JSON form omits it.
 func member(v reflect.Value, name string) reflect.Value {
-	f, ok := fields[v.Type()][name]
+	f, ok := fields()[v.Type()][name]
 	if !ok {
 		return reflect.Value{}
 	}

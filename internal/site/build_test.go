@@ -25,22 +25,7 @@ import (
 // sameFiles compares two folders, byte by byte.
 func sameFiles(t *testing.T, a, b string) {
 	t.Helper()
-	read := func(dir string) map[string]string {
-		m := map[string]string{}
-		err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
-			}
-			data, err := os.ReadFile(filepath.Join(dir, name))
-			m[name] = string(data)
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m
-	}
-	x, y := read(a), read(b)
+	x, y := files(t, a), files(t, b)
 	for _, name := range slices.Sorted(maps.Keys(x)) {
 		if y[name] != x[name] {
 			t.Errorf("%s differs between two builds", name)
@@ -102,6 +87,72 @@ func TestOnly(t *testing.T) {
 	}
 	if stats, err := site.Build(t.Context(), h.config(all)); err != nil || stats.Removed != 0 || stats.Written != 0 {
 		t.Errorf("Build over its own output = %+v, %v, want nothing written or removed", stats, err)
+	}
+}
+
+// A page depends on its server's files and the report: without all that the tree
+// holds of the other servers it is the same.
+func TestPageOfOneServersFiles(t *testing.T) {
+	h := recordedFleet(t)
+	const name = "com.example/weather"
+	if h.report.Servers[name].Changes == 0 {
+		t.Fatalf("%s never changed", name)
+	}
+	alone := openHistory(t, h.root)
+	alone.report = h.report
+	dir := filepath.Join(t.TempDir(), "data")
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(h.root, "data"))); err != nil {
+		t.Fatal(err)
+	}
+	leaveOnly(t, filepath.Join(dir, archive.Dir), name)
+	alone.tree = archive.Open(os.DirFS(dir))
+	only := func(c *site.Config) { c.Only = name }
+	want, got := files(t, h.build(t, only)), files(t, alone.build(t, only))
+	if !maps.Equal(want, got) || len(want) < 2 {
+		t.Errorf("the page of %s, %d files, is another without the files of the other servers", name, len(want))
+	}
+}
+
+// leaveOnly removes from a series whatever is rewritten and is of another server.
+func leaveOnly(t *testing.T, series, name string) {
+	t.Helper()
+	removed := 0
+	err := filepath.WalkDir(series, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(series, file)
+		if err != nil {
+			return err
+		}
+		switch kind, _, _ := strings.Cut(filepath.ToSlash(rel), "/v1/"); {
+		case kind == "contracts", kind == "artifacts":
+			if slug := archive.Slug(name); d.Name() != slug+".json" && !strings.HasPrefix(d.Name(), slug+"+") {
+				removed++
+				return os.Remove(file)
+			}
+		case kind == "current", strings.HasPrefix(filepath.ToSlash(rel), "roster/rows/"):
+			b, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			var kept []byte
+			for line := range bytes.Lines(b) {
+				if bytes.Contains(line, []byte(`"name":"`+name+`"`)) {
+					kept = append(kept, line...)
+				} else {
+					removed++
+				}
+			}
+			return os.WriteFile(file, kept, 0o666)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if removed < 100 {
+		t.Fatalf("only %d files and rows of others were removed", removed)
 	}
 }
 

@@ -32,28 +32,24 @@ const Repository = "https://github.com/mcpstrata/mcpstrata"
 // functions returns the functions of the templates, over one report.
 func functions(r *report.Report) template.FuncMap {
 	return template.FuncMap{
-		"figure":     func(path ...any) (template.HTML, error) { return figure(r, path) },
-		"known":      func(path ...any) (bool, error) { return known(r, path) },
-		"plural":     func(one, many string, path ...any) (string, error) { return plural(r, one, many, path) },
-		"day":        day,
-		"stamp":      stamp,
-		"month":      month,
-		"recorded":   recorded,
-		"text":       block,
-		"code":       func(v any) template.HTML { return element("code", "", v) },
-		"rcode":      func(v any) template.HTML { return element("code", " data-recorded", v) },
-		"codetext":   codetext,
-		"pre":        codetext,
-		"words":      words,
-		"plain":      plain,
-		"line":       plain,
-		"shell":      shell,
-		"add":        add,
-		"dict":       dict,
-		"state":      report.StateWords,
-		"external":   external,
-		"join":       func(list []string) string { return strings.Join(list, ", ") },
-		"repository": func() string { return Repository },
+		"figure":   func(path ...any) (template.HTML, error) { return figure(r, path) },
+		"known":    func(path ...any) (bool, error) { return known(r, path) },
+		"plural":   func(one, many string, path ...any) (string, error) { return plural(r, one, many, path) },
+		"day":      day,
+		"stamp":    stamp,
+		"month":    month,
+		"recorded": recorded,
+		"text":     block,
+		"code":     func(v any) template.HTML { return element("code", "", v) },
+		"rcode":    func(v any) template.HTML { return element("code", " data-recorded", v) },
+		"codetext": codetext,
+		"words":    words,
+		"plain":    plain,
+		"shell":    shell,
+		"add":      add,
+		"dict":     dict,
+		"state":    report.StateWords,
+		"external": external,
 	}
 }
 
@@ -74,14 +70,19 @@ func pointer(path []any) (string, error) {
 	return report.Pointer(clean...), nil
 }
 
+// lookup returns the value of the report at a path given by a template, and its
+// JSON Pointer.
+func lookup(r *report.Report, path []any) (v any, p string, err error) {
+	if p, err = pointer(path); err == nil {
+		v, err = r.Lookup(p)
+	}
+	return v, p, err
+}
+
 // figure is the one marking function: it writes a figure of the report with its
 // place in it.
 func figure(r *report.Report, path []any) (template.HTML, error) {
-	p, err := pointer(path)
-	if err != nil {
-		return "", err
-	}
-	v, err := r.Lookup(p)
+	v, p, err := lookup(r, path)
 	if err != nil {
 		return "", err
 	}
@@ -100,22 +101,12 @@ func known(r *report.Report, path []any) (bool, error) {
 		return false, err
 	}
 	v, err := r.Lookup(p)
-	if err != nil {
-		return false, nil
-	}
-	if rv := reflect.ValueOf(v); !rv.IsValid() || rv.Kind() == reflect.Pointer && rv.IsNil() {
-		return false, nil
-	}
-	return true, nil
+	return err == nil && v != nil, nil
 }
 
 // plural returns the first word where a count is one, else the second.
 func plural(r *report.Report, one, many string, path []any) (string, error) {
-	p, err := pointer(path)
-	if err != nil {
-		return "", err
-	}
-	v, err := r.Lookup(p)
+	v, _, err := lookup(r, path)
 	if err != nil {
 		return "", err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"html/template"
 	"slices"
 
 	"github.com/mcpstrata/mcpstrata/internal/chart"
@@ -33,14 +34,16 @@ func (b *builder) home() error {
 	if m.Today >= 0 {
 		m.Groups, m.MoreGroups = b.groups(m.Today, homeGroups, homeRows)
 	}
-	var drawn [3][]byte
-	for i, draw := range []func(*report.Report, chart.Form) ([]byte, error){chart.HalfLife, chart.Classes, chart.Changes} {
+	for _, c := range []struct {
+		at   *template.HTML
+		id   string
+		draw drawer
+	}{{&m.HalfLife, "half-life", chart.HalfLife}, {&m.Classes, "classes", chart.Classes}, {&m.Changes, "changes", chart.Changes}} {
 		var err error
-		if drawn[i], err = draw(r, chart.Form{ID: []string{"half-life", "classes", "changes"}[i]}); err != nil {
+		if *c.at, err = b.inline(c.id, c.draw); err != nil {
 			return err
 		}
 	}
-	m.HalfLife, m.Classes, m.Changes = drawing(drawn[0]), drawing(drawn[1]), drawing(drawn[2])
 	return b.render("home.html", p, m, record.File(homeJSON{
 		Classes: r.Classes, Full: r.Full, HalfLife: figuresOf(r.HalfLife), Head: b.head(p),
 		Newest: r.Newest, Population: r.Population,
@@ -80,8 +83,17 @@ func (b *builder) changeRow(c report.Changed) ChangeRow {
 	}
 }
 
-// drawn is a chart that stands beside a page as a file of its own.
-func (b *builder) drawn(name string, draw func(*report.Report, chart.Form) ([]byte, error)) error {
+// A drawer draws one chart of a report.
+type drawer func(*report.Report, chart.Form) ([]byte, error)
+
+// inline returns a chart that stands in a page.
+func (b *builder) inline(id string, draw drawer) (template.HTML, error) {
+	svg, err := draw(b.Report, chart.Form{ID: id})
+	return drawing(svg), err
+}
+
+// standalone writes a chart that stands beside a page as a file of its own.
+func (b *builder) standalone(name string, draw drawer) error {
 	svg, err := draw(b.Report, chart.Form{ID: "chart", Standalone: true})
 	if err != nil {
 		return err
@@ -92,11 +104,11 @@ func (b *builder) drawn(name string, draw func(*report.Report, chart.Form) ([]by
 func (b *builder) halfLife() error {
 	p := b.page("half-life/", "Half-life of contracts", "How long the contracts of MCP servers last: survival curve, half-life, and the table behind them.", "half-life")
 	p.Feed = feedAtom
-	svg, err := chart.HalfLife(b.Report, chart.Form{ID: "half-life"})
+	drawn, err := b.inline("half-life", chart.HalfLife)
 	if err != nil {
 		return err
 	}
-	m := HalfLifePage{Page: p, Chart: drawing(svg), Rows: tableRows(b.Report.HalfLife)}
+	m := HalfLifePage{Page: p, Chart: drawn, Rows: tableRows(b.Report.HalfLife)}
 	machine, err := halfLifeJSON(b.head(p), b.Report.HalfLife)
 	if err != nil {
 		return err
@@ -107,7 +119,7 @@ func (b *builder) halfLife() error {
 	if err := b.out.write("half-life/half-life.csv", tableCSV(b.Report.HalfLife)); err != nil {
 		return err
 	}
-	if err := b.drawn("half-life/half-life.svg", chart.HalfLife); err != nil {
+	if err := b.standalone("half-life/half-life.svg", chart.HalfLife); err != nil {
 		return err
 	}
 	png, err := chart.HalfLifePNG(b.Report)
@@ -120,11 +132,11 @@ func (b *builder) halfLife() error {
 func (b *builder) changes() error {
 	p := b.page("changes/", "Changes", "What changed, day by day; days without data stand as gaps.", "changes")
 	p.Feed = feedAtom
-	svg, err := chart.Changes(b.Report, chart.Form{ID: "changes"})
+	drawn, err := b.inline("changes", chart.Changes)
 	if err != nil {
 		return err
 	}
-	m := ChangesPage{Page: p, Chart: drawing(svg)}
+	m := ChangesPage{Page: p, Chart: drawn}
 	machine := changesJSON{Days: []dayRow{}, Head: b.head(p)}
 	for i, d := range slices.Backward(b.Report.Calendar) {
 		t := d.Day.Time()
@@ -138,10 +150,10 @@ func (b *builder) changes() error {
 	if err := b.render("changes.html", p, m, record.File(machine)); err != nil {
 		return err
 	}
-	if err := b.drawn("changes/changes.svg", chart.Changes); err != nil {
+	if err := b.standalone("changes/changes.svg", chart.Changes); err != nil {
 		return err
 	}
-	return b.drawn("changes/classes.svg", chart.Classes)
+	return b.standalone("changes/classes.svg", chart.Classes)
 }
 
 func (b *builder) day(i int) error {

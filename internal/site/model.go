@@ -65,16 +65,16 @@ type ServerPage struct {
 	Registry  Registry
 	Row       record.Observation
 	Strip     template.HTML
-	Thin      bool          // never answered: no contract to show
-	Versions  []VersionView // newest first, at most [shownVersions]
-	Older     []VersionView // the others, as rows
-	Tools     []Tool        // of the contract in force, or last read
-	NoTools   string        // why Tools can't be shown although there is a contract; "" otherwise
-	Contract  string        // path of the contract file in the repository, data/…
-	Digests   []Digest      // of the contract
-	Events    []EventView   // other transitions, newest first
+	Thin      bool                 // never answered: no contract to show
+	Versions  []VersionView        // newest first, at most [shownVersions]
+	Older     []VersionView        // the others, as rows
+	Tools     []Tool               // of the contract in force, or last read
+	NoTools   string               // why Tools can't be shown although there is a contract; "" otherwise
+	Contract  string               // path of the contract file in the repository, data/…
+	Digests   []Digest             // of the contract
+	Events    []report.ServerEvent // other transitions, newest first
 
-	// What the page leaves out; index.json has it whole.
+	// What the page leaves out; index.json has it, within bounds of its own.
 	MoreTools  bool
 	MoreOlder  bool
 	MoreEvents bool
@@ -95,12 +95,6 @@ type Link struct {
 
 // A Digest is a digest and what it is of.
 type Digest struct{ What, Value string }
-
-// An EventView is a transition as a row: Report.Servers[Name].Events[Index].
-type EventView struct {
-	Index int
-	Event report.ServerEvent
-}
 
 // A VersionView is Report.Servers[Name].Versions[Index] with what changed to it.
 type VersionView struct {

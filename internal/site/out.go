@@ -131,6 +131,22 @@ func (f *folder) readMarker(b []byte) bool {
 	return true
 }
 
+// BasePath returns the path at which a site was rendered to stand, which its
+// marker file names; / where it says nothing that can be one.
+func BasePath(site fs.FS) string {
+	b, err := fs.ReadFile(site, MarkerName)
+	if err != nil {
+		return "/"
+	}
+	for line := range strings.Lines(string(b)) {
+		base, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "base ")
+		if ok && strings.HasPrefix(base, "/") && strings.HasSuffix(base, "/") && path.Clean(base)+"/" == base {
+			return base
+		}
+	}
+	return "/"
+}
+
 // local reports whether p is a path of a file below the folder, in its only form.
 func local(p string) bool {
 	first, _, _ := strings.Cut(p, "/")

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/mcpstrata/mcpstrata/internal/report"
 	"github.com/mcpstrata/mcpstrata/templates"
@@ -54,23 +53,25 @@ func parsePages(r *report.Report) (*pageSet, error) {
 func (b *builder) page(folder, title, description, section string) Page {
 	return Page{
 		Path: folder, Root: rootOf(folder), Title: title, Description: description, Section: section,
-		Report: b.Report, Canonical: b.Base + folder, Repo: Repository,
+		Report: b.Report, Canonical: b.url(folder), Repo: Repository,
 	}
 }
 
 // render writes a page, and its index.json unless machine is nil.
 func (b *builder) render(file string, p Page, model any, machine []byte) error {
-	var buf bytes.Buffer
-	if err := b.pages.byFile[file].ExecuteTemplate(&buf, "layout", model); err != nil {
-		return fmt.Errorf("rendering %s: %w", p.Path, err)
-	}
-	if err := b.out.write(p.Path+"index.html", buf.Bytes()); err != nil {
+	if err := b.execute(file, p.Path+"index.html", model); err != nil || machine == nil {
 		return err
 	}
-	if machine == nil {
-		return nil
-	}
 	return b.out.write(p.Path+"index.json", machine)
+}
+
+// execute writes what the templates of a kind of page make of a model.
+func (b *builder) execute(file, name string, model any) error {
+	var buf bytes.Buffer
+	if err := b.pages.byFile[file].ExecuteTemplate(&buf, "layout", model); err != nil {
+		return fmt.Errorf("rendering %s: %w", name, err)
+	}
+	return b.out.write(name, buf.Bytes())
 }
 
 // assets writes the files that all pages use.
@@ -93,11 +94,7 @@ func (b *builder) assets() error {
 func (b *builder) notFound() error {
 	p := b.page("", "Page not found", "There is no page at this address.", "")
 	p.Root, p.NoIndex, p.NoJSON, p.Canonical = b.basePath, true, true, ""
-	var buf bytes.Buffer
-	if err := b.pages.byFile["notfound.html"].ExecuteTemplate(&buf, "layout", NotFound{p}); err != nil {
-		return fmt.Errorf("rendering 404.html: %w", err)
-	}
-	return b.out.write("404.html", buf.Bytes())
+	return b.execute("notfound.html", "404.html", NotFound{p})
 }
 
 func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -119,4 +116,4 @@ func (b *builder) serverRow(name string) ServerRow {
 }
 
 // url returns the absolute URL of a path below the root.
-func (b *builder) url(p string) string { return b.Base + strings.TrimPrefix(p, "/") }
+func (b *builder) url(p string) string { return b.Base + p }

@@ -2,9 +2,9 @@ package site
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/mcpstrata/mcpstrata/internal/archive"
 	"github.com/mcpstrata/mcpstrata/internal/canon"
 	"github.com/mcpstrata/mcpstrata/internal/report"
 )
@@ -12,14 +12,6 @@ import (
 // maxSegment is the length in bytes beyond which a segment is shortened: with
 // its digest it stays far below the 255 bytes that file systems take.
 const maxSegment = 150
-
-// devices are the names that Windows reserves, before the first dot (Microsoft,
-// "Naming Files, Paths, and Namespaces").
-var devices = []string{
-	"con", "prn", "aux", "nul", "conin$", "conout$",
-	"com0", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9",
-	"lpt0", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
-}
 
 // noSlash is the first segment of a name without a slash. No other namespace has
 // it: in a segment, = stands before two hex digits, or alone, or doubled.
@@ -37,8 +29,9 @@ func Segment(part string) string {
 	if part == "" {
 		return "="
 	}
-	device, _, _ := strings.Cut(strings.ToLower(part), ".")
-	odd := part[0] == '.' || device == "index" || slices.Contains(devices, device)
+	lower := strings.ToLower(part)
+	stem, _, _ := strings.Cut(lower, ".")
+	odd := part[0] == '.' || stem == "index" || archive.IsDevice(lower)
 	var b strings.Builder
 	for i := range len(part) {
 		switch c := part[i]; {

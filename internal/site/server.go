@@ -13,7 +13,7 @@ import (
 	"github.com/mcpstrata/mcpstrata/internal/visible"
 )
 
-// Bounds of the page of a server; index.json beside it has everything.
+// Bounds of the page of a server; those of index.json beside it are wider.
 const (
 	shownVersions = 20      // with their texts
 	shownOlder    = 400     // as rows
@@ -50,17 +50,15 @@ func (b *builder) server(name string) error {
 		return err
 	}
 	m.Strip = drawing(strip)
-	for i, e := range slices.Backward(s.Events) {
-		if m.MoreEvents = len(m.Events) == shownEvents; m.MoreEvents {
-			break
-		}
-		m.Events = append(m.Events, EventView{Index: i, Event: e})
-	}
+	m.MoreEvents = len(s.Events) > shownEvents
+	m.Events = slices.Clone(s.Events[max(0, len(s.Events)-shownEvents):])
+	slices.Reverse(m.Events)
 	h := &history{bodies: b.Bodies, versions: s.Versions, words: wordCost, shown: diffBudget, json: diffJSON}
-	if machine.Versions, err = h.read(&m); err != nil {
+	// The contract first: the history begins with the same one, and keeps it.
+	if err := b.contract(&m, &machine, h); err != nil {
 		return err
 	}
-	if err := b.contract(&m, &machine, h); err != nil {
+	if machine.Versions, err = h.read(&m); err != nil {
 		return err
 	}
 	return b.render("server.html", p, m, machine.line())

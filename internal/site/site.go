@@ -31,7 +31,7 @@
 //
 // A page shows the newest twenty versions with their texts, texts up to 4,000
 // characters, and lists up to a bound; it says in words what it leaves out, and
-// index.json beside it has the whole. What a page costs is bounded too, whatever
+// index.json beside it has far more. What a page costs is bounded too, whatever
 // a server said. A site over 900 MB is an error.
 //
 // # The output folder

@@ -1,6 +1,8 @@
 package site
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -186,5 +188,29 @@ func TestSiteThatIsTooLarge(t *testing.T) {
 		if err := f.write(name, nil); err == nil {
 			t.Errorf("writing %q succeeded", name)
 		}
+	}
+}
+
+func TestBasePath(t *testing.T) {
+	tests := []struct{ name, marker, want string }{
+		{"below a path", "mcpstrata site 1\nbase /mcpstrata/\nindex.html\n", "/mcpstrata/"},
+		{"deeper", "base /a/b/\n", "/a/b/"},
+		{"the root", "base /\n", "/"},
+		{"none", "mcpstrata site 1\n", "/"},
+		{"no path", "base mcpstrata/\n", "/"},
+		{"no final slash", "base /mcpstrata\n", "/"},
+		{"up", "base /../\n", "/"},
+		{"two slashes", "base //example.com/\n", "/"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, MarkerName), []byte(tt.marker), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if got := BasePath(os.DirFS(dir)); got != tt.want {
+				t.Errorf("BasePath(%q) = %q, want %q", tt.marker, got, tt.want)
+			}
+		})
 	}
 }

@@ -26,6 +26,7 @@ import (
 
 // A history is a repository that recorded some days, and its report.
 type history struct {
+	root   string
 	tree   *archive.Tree
 	bodies func() *body.Store
 	report *report.Report
@@ -37,7 +38,7 @@ func openHistory(t testing.TB, root string) *history {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &history{tree: archive.Open(os.DirFS(filepath.Join(root, "data")))}
+	h := &history{root: root, tree: archive.Open(os.DirFS(filepath.Join(root, "data")))}
 	h.bodies = func() *body.Store {
 		store := body.New(h.tree, repo)
 		if err := store.Load(); err != nil {

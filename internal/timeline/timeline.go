@@ -37,6 +37,8 @@
 package timeline
 
 import (
+	"slices"
+
 	"github.com/mcpstrata/mcpstrata/internal/canon"
 	"github.com/mcpstrata/mcpstrata/internal/record"
 )
@@ -114,12 +116,7 @@ func (l *Life) Drifted() bool { return l.Began == record.Drift }
 // when a life began. A change of which nothing is known, because the old body is
 // gone, counts as one.
 func (l *Life) Substantive() bool {
-	for _, c := range l.Classes {
-		if c == "substantive" {
-			return true
-		}
-	}
-	return len(l.Classes) == 0
+	return len(l.Classes) == 0 || slices.Contains(l.Classes, "substantive")
 }
 
 // Lives returns the lives of one target, oldest first, from its dated rows in
