@@ -29,14 +29,16 @@ var allowed = map[string][]string{
 	"visible":  {},
 	"progress": {},
 	// meaning
-	"contract": {"canon", "record", "jsonrpc"},
-	"drift":    {"canon", "contract", "visible"},
-	"target":   {"record"},
-	"timeline": {"canon", "record"},
+	"contract":    {"canon", "record", "jsonrpc"},
+	"fingerprint": {"canon", "contract"},
+	"drift":       {"canon", "contract", "visible"},
+	"target":      {"record"},
+	"timeline":    {"canon", "record"},
 	// edge
 	"safehttp": {},
 	"registry": {"canon", "record", "safehttp"},
 	"mcp":      {"canon", "record", "jsonrpc", "safehttp"},
+	"launch":   {"canon", "record", "contract", "mcp"},
 	// act
 	"probe": {"record", "jsonrpc", "contract", "mcp"},
 	"sweep": {"canon", "record", "target", "probe"},
@@ -51,7 +53,7 @@ var allowed = map[string][]string{
 	"report": {"canon", "record", "survival", "target", "timeline", "archive"},
 	"chart":  {"record", "survival", "timeline", "report"},
 	"feed":   {"record", "drift", "visible", "report"},
-	"site":   {"canon", "record", "visible", "contract", "drift", "archive", "body", "report", "chart", "feed"},
+	"site":   {"canon", "record", "visible", "contract", "drift", "fingerprint", "archive", "body", "report", "chart", "feed"},
 	// wire
 	"api":   {},
 	"daily": {"canon", "record", "target", "safehttp", "registry", "mcp", "probe", "sweep", "archive", "ledger", "gitrepo"},

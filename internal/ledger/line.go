@@ -353,7 +353,7 @@ func (l *line) drift(o *record.Observation, old, head *record.Head, is *contract
 	l.emit(o.Name, record.Drift, func(e *record.Event) {
 		e.Old, e.New, e.OldArtifacts, e.NewArtifacts = old.Identity, head.Identity, old.Artifacts, head.Artifacts
 		e.OldFirst, e.LastSame, e.FirstDifferent = old.FirstObserved, l.lastRead(o.Name), l.b.in.Plan.Day
-		e.Reread, e.Comparable, e.Differs, e.Classes = "none", &comparable, differs, d.Classes
+		e.Reread, e.Comparable, e.Differs, e.Classes = record.RereadNone, &comparable, differs, d.Classes
 		for _, c := range d.Tools {
 			e.Changes = append(e.Changes, record.ToolChange{Kind: string(c.Kind), Members: c.Members, Name: c.Name})
 		}

@@ -47,10 +47,24 @@ type Event struct {
 	Old            canon.Digest    `json:"old,omitempty"`
 	OldArtifacts   []canon.Digest  `json:"old_artifacts,omitempty"`
 	OldFirst       Day             `json:"old_first,omitempty"` // first day of the old contract
-	Reread         string          `json:"reread,omitempty"`    // same, different, failed, none
+	Other          canon.Digest    `json:"other,omitempty"`     // of unstable: identity of the second reading, where it is not the head's either
+	OtherArtifacts []canon.Digest  `json:"other_artifacts,omitempty"`
+	Reread         Reread          `json:"reread,omitempty"`    // what the second reading said
 	ReturnOf       Day             `json:"return_of,omitempty"` // first day of an earlier life of the new identity
 	To             json.RawMessage `json:"to,omitempty"`
 }
+
+// A Reread says what the second reading of a run said of the first. The set is
+// closed.
+type Reread string
+
+// The values. Under a methodology without a second reading all are [RereadNone].
+const (
+	RereadSame      Reread = "same"      // it equals the first
+	RereadDifferent Reread = "different" // it does not: the server is unstable
+	RereadFailed    Reread = "failed"    // it failed
+	RereadNone      Reread = "none"      // it was not made
+)
 
 // A ToolChange says what happened to one tool between two contracts.
 type ToolChange struct {

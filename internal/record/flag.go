@@ -27,6 +27,9 @@ const (
 	FlagClockBack          Flag = "clock_back"
 	FlagLatestAmbiguous    Flag = "latest_ambiguous"
 	FlagReaderInDefinition Flag = "reader_in_definition"
+	FlagCursorRepeated     Flag = "cursor_repeated"
+	FlagListCapped         Flag = "list_capped"
+	FlagSessionRenewed     Flag = "session_renewed"
 )
 
 // Flags defines each flag, in alphabetical order.
@@ -39,12 +42,14 @@ var Flags = []struct {
 	{FlagBOM, "The body began with a byte order mark."},
 	{FlagClockBack, "The reading is dated before the one it follows; order is by run, not by clock."},
 	{FlagContentType, "JSON or an event stream came under another media type, or under none."},
+	{FlagCursorRepeated, "The list was left when a cursor came a second time."},
 	{FlagDuplicateName, "Two tools have the same name."},
 	{FlagIDMismatch, "The response id was not the request's; it was the only response in the body."},
 	{FlagIDType, "The response id was the request's, as a string."},
 	{FlagInputSchema, "A tool's inputSchema is missing, null, or has no type object."},
 	{FlagLatestAmbiguous, "No registry version, or more than one, is marked as the latest."},
 	{FlagListChanged, "The server announced a changed tool list before it answered."},
+	{FlagListCapped, "The list was left at the limit of pages, tools or bytes."},
 	{FlagNoJSONRPC, "The response had no jsonrpc member."},
 	{FlagNoName, "A tool has no name, or one that is not a string."},
 	{FlagNotATool, "The list holds something that is not an object, such as null."},
@@ -52,6 +57,7 @@ var Flags = []struct {
 	{FlagOutputSchema, "A tool's outputSchema is null or has no type object."},
 	{FlagReaderInDefinition, "A definition quotes the reader's home folder or a placeholder value."},
 	{FlagResultType, "The result had a resultType other than complete."},
+	{FlagSessionRenewed, "The session was lost and begun anew, once, within the reading."},
 	{FlagSSEUnterminated, "The event that answered was not closed by a blank line before the stream ended."},
 }
 

@@ -10,7 +10,8 @@ type Methodology struct {
 	RequestTimeout   time.Duration // per request, the body included
 	FollowPages      bool          // tools/list is followed to the last page
 	VersionHeader    bool          // MCP-Protocol-Version is sent after the handshake when it was negotiated
-	CloseSession     bool          // DELETE of the session at the end
+	CloseSession     bool          // DELETE of the session at the end, best effort
+	Reinitialize     bool          // begins a session anew, once, when it was lost (404)
 	ModernEra        bool          // speaks 2026-07-28 to servers that know nothing else
 	SecondReading    bool          // reads again before a difference becomes the head
 	CanonicalForm    string        // canonical form of the identity
@@ -26,9 +27,26 @@ var V1 = Methodology{
 	CanonicalForm:   "v1",
 }
 
+// V2 is methodology v2: the newest handshake with its version header, every page,
+// both eras of the protocol, and a second reading before a difference becomes the
+// head (DESIGN.md section 4).
+var V2 = Methodology{
+	Version:          "v2",
+	ProtocolVersion:  "2025-11-25",
+	RequestTimeout:   20 * time.Second,
+	FollowPages:      true,
+	VersionHeader:    true,
+	CloseSession:     true,
+	Reinitialize:     true,
+	ModernEra:        true,
+	SecondReading:    true,
+	CanonicalForm:    "v2",
+	CaptureRestricts: true,
+}
+
 // Methodologies lists those that this version can read with, oldest first. The
 // first is the series of record.
-var Methodologies = []Methodology{V1}
+var Methodologies = []Methodology{V1, V2}
 
 // MethodologyByVersion returns the methodology of that version.
 func MethodologyByVersion(v string) (Methodology, bool) {

@@ -33,7 +33,7 @@ type Head struct {
 	Confirmed     bool           `json:"confirmed"`
 	FirstObserved Day            `json:"first_observed"` // first day of this identity
 	Identity      canon.Digest   `json:"identity"`
-	LastObserved  Day            `json:"last_observed,omitempty"` // only while the target fails: last day it was read
+	LastObserved  Day            `json:"last_observed,omitempty"` // last day it was read; only while the target fails, is retired, or answered and said neither time what the head is
 	Ordered       canon.Digest   `json:"ordered,omitempty"`       // v1 rows only: the v2 identity of the same bodies
 	Tools         int            `json:"tools"`
 	Unstable      Day            `json:"unstable,omitempty"` // newest day on which two readings of one run differed

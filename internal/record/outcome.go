@@ -128,6 +128,7 @@ type Step string
 const (
 	StepInitialize Step = "initialize"
 	StepToolsList  Step = "tools/list"
+	StepDiscover   Step = "server/discover" // of the era without a handshake (2026-07-28)
 )
 
 // ListStep returns the step that reads page n of the list, counted from 1.

@@ -94,8 +94,9 @@ type Result struct {
 	Name       string       `json:"name"`
 	Observed   Time         `json:"observed_at"`
 	Ordered    canon.Digest `json:"ordered,omitempty"`
-	Pages      [][]byte     `json:"pages,omitempty"` // bodies, in page order
-	Requests   int          `json:"requests"`
+	Pages      [][]byte     `json:"pages,omitempty"`  // bodies, in page order
+	Requests   int          `json:"requests"`         // of this reading; those of Second are its own
+	Second     *Result      `json:"second,omitempty"` // the second reading of the run, where one was due and made; it has no Second itself
 	Server     *Server      `json:"server,omitempty"`
 	Step       Step         `json:"step,omitempty"`
 	Tools      int          `json:"tools,omitempty"`
