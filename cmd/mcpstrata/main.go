@@ -51,7 +51,7 @@ func commands() []command {
 		{"demo", "", "shows everything, offline: simulated days over an embedded registry and servers", true, demo},
 		{"run", "", "does the daily job: roster, probe, record, commit, site", true, runDaily},
 		{"roster", "-out PLAN", "reads the registry and writes the plan of today's run", true, roster},
-		{"probe", "-plan PLAN -out FILE | URL", "executes a plan, or reads one server", true, probeVerb},
+		{"probe", "-plan PLAN -out FILE | URL | -launch npm:PKG@VERSION|cmd:PATH [-- ARGS]", "executes a plan, or reads one server", true, probeVerb},
 		{"record", "-plan PLAN FILE...", "stages the records of a run", true, recordVerb},
 		{"commit", "", "commits what is staged", true, commitVerb},
 		{"site", "", "builds the site from the data folder", true, siteVerb},
@@ -63,7 +63,7 @@ func commands() []command {
 		{"observations", "DAY", "prints the row of every target on a day", false, observationsVerb},
 		{"halflife", "", "prints how long contracts last, with the table of the curve", false, halfLifeVerb},
 		{"canon", "[FILE]", "prints the canonical bytes of a JSON document", false, canonVerb},
-		{"digest", "[FILE]", "prints the identities of a tools/list result", false, digestVerb},
+		{"digest", "[FILE]", "prints the identities of a tools/list result, and others' digests of it", false, digestVerb},
 		{"verify", "", "checks the data folder by every rule", false, verifyVerb},
 		{"version", "", "prints the version", false, versionVerb},
 	}
