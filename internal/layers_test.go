@@ -40,7 +40,7 @@ var allowed = map[string][]string{
 	"mcp":      {"canon", "record", "jsonrpc", "safehttp"},
 	"launch":   {"canon", "record", "contract", "mcp"},
 	// act
-	"probe": {"record", "jsonrpc", "contract", "mcp"},
+	"probe": {"canon", "record", "jsonrpc", "contract", "mcp"},
 	"sweep": {"canon", "record", "target", "probe"},
 	// keep
 	"archive": {"canon", "record"},

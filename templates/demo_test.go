@@ -34,8 +34,8 @@ const (
 	demoLimit = 30
 )
 
-// demoTimeout is what a server that hangs costs on each day. It leaves a slow
-// machine time to answer, also under the race detector.
+// demoTimeout is what a server that hangs costs on each day. It leaves time to
+// answer also under the race detector.
 const demoTimeout = time.Second
 
 // scratch is the folder that all tests of the package share.

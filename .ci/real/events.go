@@ -16,6 +16,8 @@ type event struct {
 	Day            string       `json:"day"`
 	Name           string       `json:"name"`
 	Kind           string       `json:"kind"`
+	Methodology    string       `json:"methodology_version"`
+	Reread         string       `json:"reread"`
 	Changes        []toolChange `json:"changes"`
 	Comparable     *bool        `json:"comparable"`
 	Confirms       string       `json:"confirms"`
@@ -44,6 +46,8 @@ func (s *series) checkEvents(up *target) error {
 	if err != nil {
 		return fmt.Errorf("reading the events of %s: %w", s.date(), err)
 	}
+	s.checkNewerEvents(up, slices.DeleteFunc(slices.Clone(all), func(e event) bool { return e.Methodology == "v1" }))
+	all = slices.DeleteFunc(all, func(e event) bool { return e.Methodology == "v2" })
 	var drifts []event
 	var others check.List
 	for _, e := range all {

@@ -2,6 +2,7 @@
 // MCP servers on loopback, the official registry's own server, a real browser.
 //
 //	go run -C .ci/real . servers  -bin PATH [-only NAME,…] [-keep]
+//	go run -C .ci/real . launched -bin PATH [-keep]
 //	go run -C .ci/real . registry -bin PATH [-keep]
 //	go run -C .ci/real . browser  -bin PATH [-site DIR] [-keep]
 //	go run -C .ci/real . pictures -bin PATH [-site DIR] -out DIR
@@ -44,13 +45,14 @@ type job struct {
 
 // usage says how the program is called.
 const usage = `usage: real servers  -bin PATH [-only NAME,…] [-keep]
+       real launched -bin PATH [-keep]
        real registry -bin PATH [-keep]
        real browser  -bin PATH [-site DIR] [-keep]
        real pictures -bin PATH [-site DIR] -out DIR`
 
 // verbs are what the program can do.
 var verbs = map[string]func(context.Context, *job) error{
-	"servers": servers, "registry": registry, "browser": browser, "pictures": pictures,
+	"servers": servers, "launched": launched, "registry": registry, "browser": browser, "pictures": pictures,
 }
 
 // main1 runs one verb: exit code 0 when all checks passed, 1 when one failed or

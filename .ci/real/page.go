@@ -59,7 +59,7 @@ func (s *series) readPage(t *target) (page *shown.Page, beside machine, err erro
 	return page, beside, nil
 }
 
-// checkPages checks that the site that the last run built has a page for every
+// checkPages checks, under v2, which pages of servers show, that the site that the last run built has a page for every
 // server with what the proxies saw on it, and every drift so far.
 func (s *series) checkPages() error {
 	for _, t := range s.targets {
@@ -70,20 +70,21 @@ func (s *series) checkPages() error {
 		var bad check.List
 		bad.Same("heading", page.Title, t.name())
 		bad.Same("index.json: name", beside.Name, t.name())
-		if t.kept.body == nil {
+		list := t.newer.kept.list
+		if t.newer.kept.body == nil {
 			bad.Same("index.json: versions", len(beside.Versions), 0)
 			s.None(bad, "%s: %s has its page, which shows no contract", s.date(), t.Name)
 			continue
 		}
-		checkTools(&bad, page, t.kept.list)
+		checkTools(&bad, page, list)
 		n := len(beside.Report.Versions)
 		bad.Same("index.json: versions", n > 0, true)
 		bad.Same("index.json: versions with their diffs", len(beside.Versions), n)
 		if n > 0 {
-			bad.Same("index.json: newest identity", beside.Report.Versions[n-1].Identity, t.kept.list.Identity())
-			bad.Same("index.json: newest artifacts", beside.Report.Versions[n-1].Artifacts, []string{digest(t.kept.body)})
+			bad.Same("index.json: newest identity", beside.Report.Versions[n-1].Identity, list.Ordered())
+			bad.Same("index.json: newest artifacts", beside.Report.Versions[n-1].Artifacts, t.newer.kept.digests())
 		}
-		s.None(bad, "%s: the page of %s shows its %d tools and their descriptions as recorded", s.date(), t.Name, len(t.kept.list.Tools))
+		s.None(bad, "%s: the page of %s shows its %d tools and their descriptions as recorded", s.date(), t.Name, len(list.Tools))
 		if t.was != nil {
 			s.checkDiff(t, page, beside)
 		}
@@ -127,7 +128,7 @@ func (s *series) checkDiff(t *target, page *shown.Page, beside machine) {
 			words += len(strings.Fields(x.New))
 		}
 	}
-	s.None(shown.Compare(tools, t.was.list, t.kept.list), "%s: the page of %s shows the drift of %s with the right words added and removed: %d tools, %d texts, %d words, against the recorded bodies",
+	s.None(shown.Compare(tools, t.newer.was.list, t.newer.kept.list), "%s: the page of %s shows the drift of %s with the right words added and removed: %d tools, %d texts, %d words, against the recorded bodies",
 		s.date(), t.Name, t.since, len(tools), texts, words)
 
 	var bad check.List
@@ -137,7 +138,7 @@ func (s *series) checkDiff(t *target, page *shown.Page, beside machine) {
 		}
 		v := beside.Versions[i]
 		bad.Same("index.json: changes_cut", r.Cut, false)
-		diffChanges(&bad, r.Changes, wire.Compare(t.was.list, t.kept.list))
+		diffChanges(&bad, r.Changes, wire.Compare(t.newer.was.list, t.newer.kept.list))
 		if v.Diff == nil {
 			bad.Add("index.json has no diff of %s", t.since)
 			break

@@ -12,14 +12,15 @@ import (
 	"github.com/mcpstrata/mcpstrata/ci/real/wire"
 )
 
-// A reading is what the proxy of one server saw during one run.
+// A reading is what the proxy of one server saw of one reading.
 type reading struct {
 	asked  []string // methods of the JSON-RPC messages sent, or "METHOD uri" of another request
 	talk   []tape.Exchange
 	init   initResult
 	status int       // of the last request's answer
 	list   wire.List // of tools/list
-	body   []byte    // the bytes of the list's artifact; nil without a list
+	body   []byte    // the bytes of the list's first artifact; nil without a list
+	bodies [][]byte  // of all pages
 	sent   int       // length of all that the server sent of that body
 	left   bool      // the reader left before the server ended the body
 	stream bool
@@ -46,7 +47,7 @@ type call struct {
 	} `json:"params"`
 }
 
-// readTape reads one run's exchanges with one server.
+// readTape reads the exchanges of one reading of one server.
 func readTape(talk []tape.Exchange) (*reading, error) {
 	r := &reading{talk: talk}
 	for _, e := range talk {
@@ -75,7 +76,11 @@ func readTape(talk []tape.Exchange) (*reading, error) {
 			err = json.Unmarshal(answer.Result, &r.init)
 		case "tools/list":
 			r.body, r.sent, r.left, r.stream = body[:end], len(body), !e.Done, stream
-			r.list, err = wire.Tools(answer.Result)
+			r.bodies = append(r.bodies, r.body)
+			r.body = r.bodies[0]
+			var page wire.List
+			page, err = wire.Tools(answer.Result)
+			r.list.Tools, r.list.More = append(r.list.Tools, page.Tools...), page.More
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Method, err)

@@ -50,9 +50,9 @@ type row struct {
 	} `json:"server"`
 }
 
-// rowsOf returns the rows of the day by name.
-func (s *series) rowsOf(ctx context.Context) (map[string]row, error) {
-	said, err := s.repo.call(ctx, "observations", "-data", s.repo.data(), "-methodology", "v1", "-json", s.date())
+// rowsOf returns the rows of the day under one methodology, by name.
+func (s *series) rowsOf(ctx context.Context, methodology string) (map[string]row, error) {
+	said, err := s.repo.call(ctx, "observations", "-data", s.repo.data(), "-methodology", methodology, "-json", s.date())
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (s *series) rowsOf(ctx context.Context) (map[string]row, error) {
 
 // checkRows checks the day's row of every server.
 func (s *series) checkRows(ctx context.Context) error {
-	rows, err := s.rowsOf(ctx)
+	rows, err := s.rowsOf(ctx, "v1")
 	if err != nil {
 		return err
 	}

@@ -98,8 +98,8 @@ func (t *tree) choose() error {
 			t.day = d.Day
 		}
 	}
-	if t.busy == "" || t.silent == "" || t.day == "" || t.paths[htmlName] == "" {
-		return errors.New("choosing pages: want a server with a contract, one without, a day with changes and " + htmlName)
+	if t.busy == "" || t.silent == "" || t.day == "" || t.paths[htmlName] == "" || t.paths[modernName] == "" {
+		return errors.New("choosing pages: want a server with a contract, one without, a day with changes, " + htmlName + " and " + modernName)
 	}
 	return nil
 }
@@ -129,6 +129,9 @@ type chosenPage struct {
 // htmlName is the server whose texts are full of markup.
 const htmlName = "com.example.hostile/html"
 
+// modernName is a server that only methodology v2 can read.
+const modernName = "com.example.next/search"
+
 // chosen returns the pages to look at closely: one of each kind.
 func (t *tree) chosen() []chosenPage {
 	return []chosenPage{
@@ -136,11 +139,15 @@ func (t *tree) chosen() []chosenPage {
 		{"busy server " + t.busy, t.paths[t.busy], true},
 		{"hostile server " + htmlName, t.paths[htmlName], false},
 		{"silent server " + t.silent, t.paths[t.silent], false},
+		{"server of one era " + modernName, t.paths[modernName], false},
 		{"half-life", "half-life/", true},
 		{"day " + t.day, "changes/" + t.day + "/", false},
 		{"changes", "changes/", false},
 		{"servers", "servers/", true},
-		{"methodology", "methodology/v1/", false},
+		{"methodology v1", "methodology/v1/", false},
+		{"methodology v2", "methodology/v2/", false},
+		{"capture", "capture/", true},
+		{"look-up", "lookup/", true},
 		{"data", "data/", false},
 		{"about", "about/", false},
 	}

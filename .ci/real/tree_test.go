@@ -27,11 +27,11 @@ func site(t *testing.T, files map[string]string) string {
 const smallReport = `{"calendar":[{"day":"2026-01-01"},{"day":"2026-01-02","changes":[{},{}]},{"day":"2026-01-03","changes":[{}]}],
 "servers":{"a/quiet":{"read":"2026-01-03","versions":[{}]},"a/busy":{"read":"2026-01-03","versions":[{},{}]},
 "b/none":{"state":"no_endpoint"},"c/login":{"state":"auth"},"d/login":{"state":"auth"},
-"com.example.hostile/html":{"read":"2026-01-03","versions":[{},{},{}]}}}`
+"com.example.hostile/html":{"read":"2026-01-03","versions":[{},{},{}]},"com.example.next/search":{"state":"http_4xx","read":"2026-01-02"}}}`
 
 func smallSite() map[string]string {
 	files := map[string]string{"report.json": smallReport}
-	for _, name := range []string{"a/quiet", "a/busy", "b/none", "c/login", "d/login", "com.example.hostile/html"} {
+	for _, name := range []string{"a/quiet", "a/busy", "b/none", "c/login", "d/login", "com.example.hostile/html", modernName} {
 		files["s/"+name+"/index.json"] = `{"name":"` + name + `"}`
 	}
 	return files
@@ -61,6 +61,10 @@ func TestReadTreeFails(t *testing.T) {
 		"a server without a page":  func(f map[string]string) { delete(f, "s/a/quiet/index.json") },
 		"a page that names nobody": func(f map[string]string) { f["s/a/quiet/index.json"] = "{}" },
 		"no hostile server":        func(f map[string]string) { f["report.json"] = strings.Replace(smallReport, htmlName, "a/quiet", 1) },
+		"no server of one era": func(f map[string]string) {
+			f["report.json"] = strings.Replace(smallReport, modernName, "a/quiet", 1)
+			delete(f, "s/"+modernName+"/index.json")
+		},
 		"no server without a contract": func(f map[string]string) {
 			f["report.json"] = strings.ReplaceAll(smallReport, `"state":"auth"`, `"state":"no_endpoint"`)
 		},

@@ -43,6 +43,9 @@ func diffVerb(_ context.Context, c *call) error {
 	}
 	if !v.json {
 		c.note(fmt.Sprintf("%s of %s (%d tools) against %s of %s (%d tools)", old.Identity.Short(), old.First, old.Tools, new.Identity.Short(), new.First, new.Tools))
+		if differs := old.Capture.Differs(new.Capture); old.Identity != new.Identity && len(differs) > 0 {
+			c.note("they were read under other conditions, and what differs need not be of the server: " + strings.Join(differs, ", "))
+		}
 	}
 	return c.printDiff(drift.Compare(a, b), v.json)
 }
@@ -113,7 +116,7 @@ func (v *view) side(name string, lives []timeline.Life, word string) (timeline.L
 		if o.Head == nil {
 			return timeline.Life{}, fmt.Errorf("%s: it had no contract on %s; its first was read on %s", name, day, lives[0].First)
 		}
-		return timeline.Life{Identity: o.Head.Identity, Artifacts: o.Head.Artifacts, Tools: o.Head.Tools, First: o.Head.FirstObserved}, nil
+		return timeline.Life{Identity: o.Head.Identity, Capture: o.Head.Capture, Artifacts: o.Head.Artifacts, Tools: o.Head.Tools, First: o.Head.FirstObserved}, nil
 	}
 	prefix := strings.TrimPrefix(word, "sha256:")
 	if len(prefix) < leastPrefix || strings.Trim(prefix, "0123456789abcdef") != "" {

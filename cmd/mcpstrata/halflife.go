@@ -23,7 +23,8 @@ const horizons = "30,90"
 const tooShort = "— (insufficient observation window)"
 
 // halfLifeVerb prints how long contracts last: the figures of the report, or
-// those of a file of intervals.
+// those of a file of intervals. Those of a data folder are of the series of record
+// unless another line of observation is named: two lines are never one estimate.
 func halfLifeVerb(_ context.Context, c *call) error {
 	open := dataFlags(c)
 	asJSON := c.flags.Bool("json", false, "print JSON")

@@ -65,6 +65,9 @@ func state(o record.Observation) string {
 	}
 	if o.Head != nil {
 		s += fmt.Sprintf(", %d tools", o.Head.Tools)
+		if o.Head.Unstable != "" {
+			s += fmt.Sprintf(", unstable on %s", o.Head.Unstable)
+		}
 	}
 	return s
 }
@@ -80,7 +83,16 @@ func tell(e record.Event) string {
 		if e.Comparable != nil && !*e.Comparable {
 			s += " (read under other conditions: " + strings.Join(e.Differs, ", ") + ")"
 		}
+		if e.Reread == record.RereadFailed {
+			s += " (the second reading of the day failed)"
+		}
 		return s + ": " + tellChanges(e.Changes)
+	case record.Unstable:
+		s := fmt.Sprintf("read %s", e.New.Short())
+		if e.Other != "" {
+			return fmt.Sprintf("%s, read again %s: neither is %s, which stays", s, e.Other.Short(), e.Old.Short())
+		}
+		return fmt.Sprintf("%s, read again %s, which stays", s, e.Old.Short())
 	case record.ClassChanged:
 		return value(e.From, "answered") + " -> " + value(e.To, "answered")
 	case record.EndpointMoved, record.ServerChanged:
@@ -90,7 +102,7 @@ func tell(e record.Event) string {
 	case record.Confirmed:
 		return fmt.Sprintf("the contract of %s (%s)", e.Confirms, e.New.Short())
 	case record.Reordered:
-		return digests(e.OldArtifacts) + " -> " + digests(e.NewArtifacts)
+		return shortDigests(e.OldArtifacts) + " -> " + shortDigests(e.NewArtifacts)
 	}
 	return ""
 }
@@ -123,7 +135,7 @@ func value(raw []byte, null string) string {
 	return null
 }
 
-func digests(ds []canon.Digest) string {
+func shortDigests(ds []canon.Digest) string {
 	parts := make([]string, len(ds))
 	for i, d := range ds {
 		parts[i] = d.Short()

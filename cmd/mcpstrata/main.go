@@ -64,6 +64,7 @@ func commands() []command {
 		{"halflife", "", "prints how long contracts last, with the table of the curve", false, halfLifeVerb},
 		{"canon", "[FILE]", "prints the canonical bytes of a JSON document", false, canonVerb},
 		{"digest", "[FILE]", "prints the identities of a tools/list result, and others' digests of it", false, digestVerb},
+		{"compare", "A.json B.json", "compares two published observations, and says whether a difference is drift or of the reading", false, compareVerb},
 		{"verify", "", "checks the data folder by every rule", false, verifyVerb},
 		{"version", "", "prints the version", false, versionVerb},
 	}

@@ -71,6 +71,8 @@ func observationsVerb(_ context.Context, c *call) error {
 			class = "retired"
 		case o.Attempted != nil && !*o.Attempted:
 			class += " (not attempted)"
+		case o.Head != nil && o.Head.Unstable == day:
+			class += " (unstable)"
 		}
 		w.printf("%-32s %6s  %-12s %s  %s\n", class, tools, identity, o.Since, visible.Line(o.Name))
 	}
@@ -91,6 +93,9 @@ func (v *view) observed(day record.Day) ([]observed, error) {
 	}
 	if run == "" {
 		return nil, &daily.HintError{Err: fmt.Errorf("%s: no run is recorded of that day", day), Next: fmt.Sprintf("recorded are %d runs from %s to %s", len(runs), runs[0], runs[len(runs)-1])}
+	}
+	if err := v.asOf(run); err != nil {
+		return nil, err
 	}
 	rows, head, err := v.tree.Fold(v.methodology, run)
 	if err != nil {

@@ -5,13 +5,16 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/mcpstrata/mcpstrata/internal/canon"
 	"github.com/mcpstrata/mcpstrata/internal/daily"
+	"github.com/mcpstrata/mcpstrata/internal/launch"
 	"github.com/mcpstrata/mcpstrata/internal/mcp"
 	"github.com/mcpstrata/mcpstrata/internal/probe"
 	"github.com/mcpstrata/mcpstrata/internal/progress"
@@ -20,19 +23,20 @@ import (
 )
 
 func probeVerb(ctx context.Context, c *call) error {
+	if len(c.args) == 1 && c.args[0] == insideWord {
+		os.Exit(launch.Inside())
+	}
 	var f jobFlags
 	f.probeFlags(c)
 	f.budgetFlag(c)
-	c.flags.StringVar(&f.methodology, "methodology", record.V1.Version, "`version` to read a URL with")
+	c.flags.StringVar(&f.methodology, "methodology", record.V2.Version, "`version` to read one server with")
+	l := launchFlags(c)
 	plan := c.flags.String("plan", "", "`file` of the plan to execute")
 	shard := c.flags.String("shard", "1/1", "which `part` of the plan, i/n, by hash of the host")
 	out := c.flags.String("out", "", "`file` for the results of a plan")
-	words, err := c.parse(0, 1)
+	words, err := c.parse(0, -1)
 	if err != nil {
 		return err
-	}
-	if (*plan == "") == (len(words) == 0) {
-		return usageError{"give either -plan or a URL"}
 	}
 	cfg, err := f.config(c)
 	if err != nil {
@@ -40,10 +44,12 @@ func probeVerb(ctx context.Context, c *call) error {
 	}
 	set := map[string]bool{}
 	c.flags.Visit(func(f *flag.Flag) { set[f.Name] = true })
-	if *plan == "" {
-		if set["shard"] || set["out"] || set["budget"] {
-			return usageError{"-shard, -out and -budget go with -plan"}
-		}
+	switch one, err := probeOne(set, words); {
+	case err != nil:
+		return err
+	case one && l.source != "":
+		return probeLaunch(ctx, c, cfg, l, words)
+	case one:
 		return probeURL(ctx, c, cfg, words[0])
 	}
 	if !set["timeout"] {
@@ -71,6 +77,24 @@ func probeVerb(ctx context.Context, c *call) error {
 	return err
 }
 
+// probeOne checks which of the flags that are set go together, and with words. It
+// reports whether one server is to be read rather than a plan.
+func probeOne(set map[string]bool, words []string) (bool, error) {
+	plan, started := set["plan"], set["launch"]
+	others := func(names ...string) bool { return slices.ContainsFunc(names, func(n string) bool { return set[n] }) }
+	switch {
+	case plan && started, !started && plan == (len(words) > 0):
+		return false, usageError{"give either -plan or a URL, or -launch"}
+	case !started && len(words) > 1:
+		return false, usageError{fmt.Sprintf("unexpected argument %q", words[1])}
+	case !plan && others("shard", "out", "budget"):
+		return false, usageError{"-shard, -out and -budget go with -plan"}
+	case !started && others("network", "env", "name", "data"):
+		return false, usageError{"-network, -env, -name and -data go with -launch"}
+	}
+	return !plan, nil
+}
+
 // maxShards bounds the parts of a plan: a matrix of machines is far smaller.
 const maxShards = 4096
 
@@ -85,14 +109,23 @@ func parseShard(s string) (part, of int, err error) {
 	return part, of, nil
 }
 
-// probeURL reads one server once and prints its row, with the digests beside it.
-func probeURL(ctx context.Context, c *call, cfg daily.Config, url string) error {
+// reader returns the one methodology that a server is to be read with.
+func reader(cfg daily.Config) (record.Methodology, error) {
 	if len(cfg.Methodologies) != 1 {
-		return usageError{"-methodology names one version here"}
+		return record.Methodology{}, usageError{"-methodology names one version here"}
 	}
 	m, _ := record.MethodologyByVersion(cfg.Methodologies[0])
 	if cfg.Timeout > 0 {
 		m.RequestTimeout = cfg.Timeout
+	}
+	return m, nil
+}
+
+// probeURL reads one server once and prints its row, with the digests beside it.
+func probeURL(ctx context.Context, c *call, cfg daily.Config, url string) error {
+	m, err := reader(cfg)
+	if err != nil {
+		return err
 	}
 	client := safehttp.New(safehttp.Config{AllowPrivate: cfg.AllowPrivate, UserAgent: userAgent})
 	defer client.CloseIdleConnections()
@@ -101,8 +134,14 @@ func probeURL(ctx context.Context, c *call, cfg daily.Config, url string) error 
 	if err != nil {
 		return explain(err)
 	}
+	return c.printResult(r, url)
+}
+
+// printResult prints the row of one server that was read at endpoint, with the
+// digests of its tools beside it.
+func (c *call) printResult(r record.Result, endpoint string) error {
 	o := record.Observation{
-		Endpoint: url, ErrorClass: r.Class, ErrorDetail: r.Detail, Flags: r.Flags, HTTPStatus: r.HTTPStatus, Name: url,
+		Endpoint: endpoint, ErrorClass: r.Class, ErrorDetail: r.Detail, Flags: r.Flags, HTTPStatus: r.HTTPStatus, Name: r.Name,
 		Server: r.Server, Since: record.DayOf(r.Observed.Time), Step: r.Step,
 	}
 	var digests json.RawMessage
@@ -113,6 +152,7 @@ func probeURL(ctx context.Context, c *call, cfg daily.Config, url string) error 
 			h.Bytes += int64(len(b))
 		}
 		o.Head = h
+		var err error
 		if digests, err = digestsOf(r.Pages); err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ func (f *jobFlags) dataFlag(c *call) {
 
 func (f *jobFlags) planFlags(c *call) {
 	c.flags.StringVar(&f.registry, "registry", record.Source, "`URL` of the registry's list of servers")
-	c.flags.StringVar(&f.methodology, "methodology", record.V1.Version, "comma-separated `versions` to read with")
+	c.flags.StringVar(&f.methodology, "methodology", strings.Join(methodologyVersions(), ","), "comma-separated `versions` to read with")
 	c.flags.StringVar(&f.listing, "listing", "latest", "which `rows` to list: latest or all")
 	c.flags.IntVar(&f.limit, "limit", 0, "probe the first `N` targets only; such a run is no sample (0: all)")
 	c.flags.DurationVar(&f.pace, "pace", defaultPace, "least time between two probe starts at one host; only with -allow-private")
@@ -161,14 +161,18 @@ func runDaily(ctx context.Context, c *call) error {
 func (c *call) tell(r *daily.Result, methodologies []string) error {
 	c.warn(r.Run)
 	w := &lines{w: c.stdout}
-	for _, v := range methodologies {
+	for _, m := range record.Methodologies {
+		v := m.Version
+		if !slices.Contains(methodologies, v) {
+			continue
+		}
 		m := r.Run.Methodologies[v]
 		coverage := fmt.Sprintf("coverage %d.%02d %%", m.Coverage/100, m.Coverage%100)
 		if r.Run.Partial {
 			coverage = "partial"
 		}
 		w.printf("%s %s: %s targets, %s probed, %s answered, %d changed, %s, commit %s\n", r.Run.Run, v,
-			progress.Count(m.Targets), progress.Count(m.Attempted), progress.Count(m.Answered), r.Drifted, coverage, r.Commit[:12])
+			progress.Count(m.Targets), progress.Count(m.Attempted), progress.Count(m.Answered), r.Drifted[v], coverage, r.Commit[:12])
 	}
 	return w.err
 }

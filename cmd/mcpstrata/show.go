@@ -81,6 +81,7 @@ func showText(c *call, o record.Observation, tools *contract.Contract) error {
 		row("read", fmt.Sprintf("%s, asked %s, answered %s, complete %v", h.Capture.ObservedAt.Format("2006-01-02T15:04:05Z"),
 			h.Capture.Protocol.Requested, h.Capture.Protocol.Negotiated, h.Capture.Pages.Complete))
 		row("last read", string(h.LastObserved))
+		row("unstable", string(h.Unstable))
 		for _, a := range h.Artifacts {
 			row("body", string(a))
 		}

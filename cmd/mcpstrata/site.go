@@ -52,7 +52,7 @@ func buildSite(ctx context.Context, c *call, v *view, cfg site.Config) (site.Sta
 	if inside(v.data, cfg.Out) {
 		return site.Stats{}, &daily.HintError{Err: fmt.Errorf("%s lies in the data folder", cfg.Out), Next: "name a folder beside it: data/ holds the record and nothing else"}
 	}
-	r, err := report.Build(v.tree, v.methodology)
+	r, err := report.Publish(v.tree)
 	if err != nil {
 		return site.Stats{}, fmt.Errorf("computing the figures: %w", err)
 	}

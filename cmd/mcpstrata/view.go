@@ -21,19 +21,20 @@ type view struct {
 	tree        *archive.Tree
 	data        string
 	methodology string
+	newest      bool // no methodology was asked for: it is the newest recorded
 	json        bool
 	bodies      *body.Store
 }
 
-// defaultMethodology is the line of observation that is read unless another is
-// named.
+// defaultMethodology is the line of observation that figures are drawn from unless
+// another is named: the series of record.
 var defaultMethodology = record.V1.Version
 
 // viewFlags adds the flags that query verbs take, and returns what opens the
-// view once they are read.
+// view once they are read. They read the newest methodology that is recorded.
 func viewFlags(c *call) (open func() (*view, error)) {
 	asJSON := c.flags.Bool("json", false, "print JSON")
-	data := dataFlags(c)
+	data := methodologyFlags(c, "", "`version` whose line of observation is read (default: the newest recorded)")
 	return func() (*view, error) {
 		v, err := data()
 		if err == nil {
@@ -44,19 +45,24 @@ func viewFlags(c *call) (open func() (*view, error)) {
 }
 
 // dataFlags adds the flags that name what is read, and returns what opens the
-// view once they are read.
+// view once they are read. They read the series of record.
 func dataFlags(c *call) (open func() (*view, error)) {
+	return methodologyFlags(c, defaultMethodology, "`version` whose line of observation is read")
+}
+
+func methodologyFlags(c *call, version, usage string) (open func() (*view, error)) {
 	data := c.flags.String("data", "data", "the data folder")
-	methodology := c.flags.String("methodology", defaultMethodology, "`version` whose line of observation is read")
+	methodology := c.flags.String("methodology", version, usage)
 	return func() (*view, error) {
-		if _, ok := record.MethodologyByVersion(*methodology); !ok {
+		if _, ok := record.MethodologyByVersion(*methodology); !ok && *methodology != "" {
 			return nil, usageError{fmt.Sprintf("-methodology %q: this version reads with %s", *methodology, strings.Join(methodologyVersions(), ", "))}
 		}
 		return openView(*data, *methodology)
 	}
 }
 
-// openView opens a data folder in which something is recorded.
+// openView opens a data folder in which something is recorded. Without a
+// methodology it is the newest that is recorded there.
 func openView(data, methodology string) (*view, error) {
 	tree := archive.Open(os.DirFS(data))
 	runs, err := tree.Runs()
@@ -71,7 +77,34 @@ func openView(data, methodology string) (*view, error) {
 	if err != nil && !errors.As(err, &none) {
 		return nil, err
 	}
-	return &view{tree: tree, data: data, methodology: methodology, bodies: body.New(tree, repo)}, nil
+	v := &view{tree: tree, data: data, methodology: methodology, newest: methodology == "", bodies: body.New(tree, repo)}
+	return v, v.asOf(runs[len(runs)-1])
+}
+
+// asOf makes the view one of the newest methodology that a run up to that one
+// read with, unless one was asked for.
+func (v *view) asOf(run string) error {
+	if !v.newest {
+		return nil
+	}
+	runs, err := v.tree.Runs()
+	if err != nil {
+		return err
+	}
+	v.methodology = defaultMethodology
+	for _, m := range slices.Backward(record.Methodologies) {
+		for _, r := range runs {
+			there, err := v.tree.Has(archive.ObservationsPath(r, m.Version))
+			if err != nil {
+				return err
+			}
+			if there && record.CompareRuns(r, run) <= 0 {
+				v.methodology = m.Version
+				return nil
+			}
+		}
+	}
+	return nil
 }
 
 // rows returns the dated rows of one target, oldest first.
@@ -89,9 +122,17 @@ func (v *view) rows(name string) ([]archive.DatedRow, error) {
 	return rows, nil
 }
 
+// maxRuns is a number that the runs of no day reach.
+const maxRuns = 1 << 30
+
 // rowOn returns the row of a target as it stood at the end of a day, and its
 // newest one for the empty day.
 func (v *view) rowOn(name string, day record.Day) (record.Observation, error) {
+	if day != "" {
+		if err := v.asOf(record.RunID(day, maxRuns)); err != nil {
+			return record.Observation{}, err
+		}
+	}
 	rows, err := v.rows(name)
 	if err != nil {
 		return record.Observation{}, err

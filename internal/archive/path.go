@@ -189,7 +189,8 @@ func ContractPath(methodology, name string) string {
 
 // BodyPath returns the path of a body of a target. The part is "" for the first
 // page of the head, "2", "3" … for its further pages, "init" for the handshake,
-// "other", "other.2" … for a rejected reading.
+// "other", "other.2" … for a rejected reading, "other-b", "other-b.2" … for a
+// second one that said something else again.
 func BodyPath(methodology, name, part string) string {
 	if part != "" {
 		part = "+" + part
@@ -203,4 +204,21 @@ func PagePart(n int) string {
 		return ""
 	}
 	return fmt.Sprint(n)
+}
+
+// Parts of the bodies of the newest reading that did not become the head, because
+// a second one contradicted it, and of that second one where it was not the head
+// either (DESIGN.md section 4).
+const (
+	Other  = "other"
+	OtherB = "other-b"
+)
+
+// RejectedPart returns the part of [BodyPath] for page n, from 1, of a reading
+// that is kept as [Other] or [OtherB].
+func RejectedPart(which string, n int) string {
+	if n <= 1 {
+		return which
+	}
+	return fmt.Sprintf("%s.%d", which, n)
 }

@@ -41,6 +41,18 @@ func (t *Tree) ReadFile(name string) ([]byte, error) {
 	return fs.ReadFile(t.fsys, name)
 }
 
+// Has reports whether there is a file of that name.
+func (t *Tree) Has(name string) (bool, error) {
+	if t.fsys == nil {
+		return false, nil
+	}
+	_, err := fs.Stat(t.fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // readDir lists a folder, sorted; one that does not exist is empty.
 func (t *Tree) readDir(name string) ([]fs.DirEntry, error) {
 	if t.fsys == nil {

@@ -312,7 +312,7 @@ func appendString(dst []byte, s string) []byte {
 	done := 0
 	for i := range len(s) {
 		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' {
+		if c >= ' ' && c != '"' && c != '\\' && (c != surrogateLead || !isSurrogate(s[i:])) {
 			continue
 		}
 		dst = append(dst, s[done:i]...)
@@ -320,6 +320,9 @@ func appendString(dst []byte, s string) []byte {
 		switch c {
 		case '"', '\\':
 			dst = append(dst, '\\', c)
+		case surrogateLead: // only in what ParseLoose read
+			dst = append(dst, '\\', 'u', 'd', hex[8+(s[i+1]&0x3f-0x20)>>2], hex[(s[i+1]&3)<<2|(s[i+2]&0x3f)>>4], hex[s[i+2]&15])
+			done = i + 3
 		case '\b':
 			dst = append(dst, '\\', 'b')
 		case '\t':
@@ -369,10 +372,19 @@ func isShort(text string) bool {
 func compareUTF16[T string | []byte](a, b T) int {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
+			if halfAgainstPair(a[i:], b[i:]) || halfAgainstPair(b[i:], a[i:]) {
+				return compareUnits(string(a[i:]), string(b[i:]))
+			}
 			return cmp.Compare(rankUTF16(a[i]), rankUTF16(b[i]))
 		}
 	}
 	return cmp.Compare(len(a), len(b))
+}
+
+// halfAgainstPair reports whether a begins with half of a surrogate pair, which only
+// [ParseLoose] keeps, and b with a character that is a pair in UTF-16.
+func halfAgainstPair[T string | []byte](a, b T) bool {
+	return a[0] == surrogateLead && b[0] >= 0xf0 && len(a) > 1 && a[1] >= 0xa0
 }
 
 // rankUTF16 ranks the first byte in which two strings of UTF-8 differ. UTF-16

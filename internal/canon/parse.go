@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -109,6 +110,11 @@ func (e *SyntaxError) Error() string {
 // src.
 func Parse(src []byte) (*Value, error) {
 	p := parser{reader: newReader(src), text: string(src)}
+	return p.parse()
+}
+
+// parse reads the whole document.
+func (p *parser) parse() (*Value, error) {
 	v, err := p.value(0)
 	if err == nil {
 		err = p.end()
@@ -190,6 +196,7 @@ type parser struct {
 	members slab[Member]
 	elems   slab[*Value]
 
+	loose       bool     // keeps what ParseLoose keeps
 	openMembers []Member // of the objects being read, innermost last
 	openElems   []*Value // of the arrays being read, innermost last
 }
@@ -246,8 +253,14 @@ func (p *parser) str() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if p.loose && !utf8.ValidString(raw) {
+		return "", errUTF8
+	}
 	if strings.IndexByte(raw, '\\') < 0 {
 		return raw[1 : len(raw)-1], nil
+	}
+	if p.loose {
+		return unquoteLoose(raw), nil
 	}
 	s, err := jsontext.AppendUnquote(make([]byte, 0, len(raw)), raw)
 	return string(s), err

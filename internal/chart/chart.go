@@ -12,7 +12,7 @@
 //
 // A number on a drawing is either a tick of an axis, in an element with the
 // attribute data-axis, or a figure of the report, in an element whose data-figure
-// is the JSON Pointer of its place there and whose text is what [report.Text]
+// is the JSON Pointer of its place there ([Form.At] before it) and whose text is what [report.Text]
 // makes of it. Titles and descriptions are worded without digits.
 //
 // # What was not measured
@@ -41,6 +41,7 @@ import (
 // A Form says where a drawing will stand.
 type Form struct {
 	ID         string // prefix of the ids inside; unique on its page
+	At         string // JSON Pointer of the place at which the report stands in report.json; "": it is all of it
 	Standalone bool   // carries its own style sheet, light and dark, for use outside the pages
 }
 

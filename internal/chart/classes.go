@@ -14,7 +14,7 @@ import (
 // are those of report.StateWords.
 type state struct {
 	label  string
-	height float64 // on a strip: 1 answered, 2/3 asks for a login, 1/3 failed, a hairline
+	height float64 // on a strip: 1 answered, 2/3 refused the reader, 1/3 failed, a hairline
 }
 
 // hairline is the height of a state in which there is nothing to read.
@@ -88,7 +88,7 @@ func (c classChart) chart(l look) gochart.Chart {
 	if l.narrow {
 		m.bottom = 16 + lineHeight*float64(rowsOf(c.layers, len(c.legend(l))))
 	} else {
-		m.right = 200
+		m.right = 262
 	}
 	chart := axes(l, m, newSpan(0, float64(max(c.cal.n, 1))), newSpan(0, end), c.cal.ticks(l, m.left+m.right+50), yt, "")
 	chart.Series = []gochart.Series{grid(l, yt), layer{l, c.areas}, layer{l, c.keys}}

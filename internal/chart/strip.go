@@ -7,12 +7,13 @@ import (
 
 	gochart "github.com/wcharczuk/go-chart/v2"
 
+	"github.com/mcpstrata/mcpstrata/internal/record"
 	"github.com/mcpstrata/mcpstrata/internal/report"
 )
 
 // Strip draws the states of one server over the days of the record, and its
 // versions. The state shows in height and colour: tall where it answered, two
-// thirds where it asks for a login, one third for every other failure, a hairline
+// thirds where it refused the reader, one third for every other failure, a hairline
 // where it was retired or not probed, and nothing where nothing is known. A tick for
 // each version but the first carries its number, as far as they fit. It fails on
 // a name that the report does not have.
@@ -106,7 +107,7 @@ func (s strip) describe() string {
 	heights := []struct {
 		height float64
 		words  string
-	}{{1, "tall: answered"}, {2. / 3, "lower: asks for a login"}, {1. / 3, "low: failed otherwise"}, {hairline, "hairline: retired or not probed"}, {0, "empty: not measured"}}
+	}{{1, "tall: answered"}, {2. / 3, "lower: " + report.StateWords(record.Auth.Label())}, {1. / 3, "low: failed otherwise"}, {hairline, "hairline: retired or not probed"}, {0, "empty: not measured"}}
 	var out []string
 	for _, h := range heights {
 		for _, st := range allStates() {

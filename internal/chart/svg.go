@@ -205,7 +205,7 @@ func (s *sheet) mark(p part) {
 	case p.axis:
 		s.body.WriteString(` data-axis=""`)
 	case p.pointer != "":
-		s.body.WriteString(` data-figure="` + reference(p.pointer) + `"`)
+		s.body.WriteString(` data-figure="` + reference(s.form.At+p.pointer) + `"`)
 	}
 }
 

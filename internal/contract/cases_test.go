@@ -264,6 +264,8 @@ var cases = []struct {
 				c.t.Fatalf("input a is %s, want a copy of an element to take out", less)
 			}
 			c.sameIdentity("v1", schema(c.Input["a"]), schema([]byte(less)), false)
+			c.sameIdentity("v2", schema(c.Input["a"]), schema(c.Input["b"]), false) // order inside a schema counts
+			c.sameIdentity("v2", schema(c.Input["a"]), schema([]byte(less)), false)
 		},
 	},
 	{

@@ -75,6 +75,9 @@ type Contract struct {
 	Tools []Tool
 	// Flags are those of the envelope and of the list, sorted, each once.
 	Flags []record.Flag
+	// More says that the last page read names a further one (nextCursor), so that the
+	// list is not whole. It is no part of the contract.
+	More bool
 	// Warnings say in words what the flags of the list stand for, in list order.
 	Warnings []Warning
 }
@@ -196,6 +199,8 @@ func (c *Contract) addResult(result *canon.Value) error {
 	if t := result.Get("resultType"); t != nil && (t.Kind != canon.String || t.Text != "complete") {
 		c.warn(record.FlagResultType, "", "resultType is "+string(canon.AppendCompact(nil, t)))
 	}
+	next := result.Get("nextCursor")
+	c.More = next != nil && next.Kind == canon.String
 	return c.add(result.Get("tools"))
 }
 

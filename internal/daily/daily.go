@@ -46,7 +46,7 @@ type Config struct {
 	Data          string        // the data folder, in the work tree of a git repository
 	Registry      string        // URL of the list of servers; empty is record.Source
 	Listing       string        // latest or all; empty is latest
-	Methodologies []string      // versions; empty is v1
+	Methodologies []string      // versions, in any order; empty is all that this version reads with
 	Limit         int           // probe the first so many targets only; 0 is all
 	Pace          time.Duration // between two probe starts at one host and port; 0 is none
 	Timeout       time.Duration // per request; 0 is what the methodology says
@@ -115,9 +115,7 @@ func newJob(cfg Config) (*Job, error) {
 	if cfg.Log == nil {
 		cfg.Log = func(string) {}
 	}
-	if len(cfg.Methodologies) == 0 {
-		cfg.Methodologies = []string{record.V1.Version}
-	}
+	cfg.Methodologies = inOrder(cfg.Methodologies)
 	repo, err := gitrepo.Open(cfg.Data)
 	if err != nil {
 		return nil, err
@@ -127,6 +125,24 @@ func newJob(cfg Config) (*Job, error) {
 		return nil, err
 	}
 	return &Job{cfg: cfg, repo: repo, release: release}, nil
+}
+
+// inOrder returns versions of methodologies in the order in which they read,
+// oldest first, and all where none is named. One that is not known stays, for the
+// plan to refuse.
+func inOrder(versions []string) []string {
+	place := func(v string) int {
+		return slices.IndexFunc(record.Methodologies, func(m record.Methodology) bool { return m.Version == v })
+	}
+	if len(versions) == 0 {
+		for _, m := range record.Methodologies {
+			versions = append(versions, m.Version)
+		}
+		return versions
+	}
+	versions = slices.Clone(versions)
+	slices.SortStableFunc(versions, func(a, b string) int { return place(a) - place(b) })
+	return versions
 }
 
 // Close releases the lock.
@@ -263,9 +279,9 @@ func (j *Job) tree() (*archive.Tree, string, error) {
 type Result struct {
 	Run     record.Run // the zero Run if there was nothing to do
 	Commit  string
-	Final   bool // the day was recorded and is final: nothing was probed
-	Drifted int
-	Site    error // why the site could not be built; the day is recorded all the same
+	Final   bool           // the day was recorded and is final: nothing was probed
+	Drifted map[string]int // targets with a drift event, by methodology
+	Site    error          // why the site could not be built; the day is recorded all the same
 }
 
 // Run does the whole job: roster, probe, record, commit, site.

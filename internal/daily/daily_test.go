@@ -498,7 +498,8 @@ func TestBudgetMakesTheRunPartial(t *testing.T) {
 	cfg := Config{
 		Data: filepath.Join(w.root, "data"), Registry: registryOf(t, rows), AllowPrivate: true, Version: "0", Simulated: true,
 		Clock: FastClockAt(time.Date(2026, 11, 30, 3, 15, 0, 0, time.UTC)), Pace: time.Hour, Budget: 90 * time.Minute,
-		Log: func(line string) { w.log = append(w.log, line) },
+		Methodologies: []string{"v1"},
+		Log:           func(line string) { w.log = append(w.log, line) },
 	}
 	r, err := Run(t.Context(), cfg)
 	if err != nil {

@@ -266,6 +266,9 @@ func Probe(ctx context.Context, cfg Config, plan string, shard, of int, out stri
 	if err != nil {
 		return stats, fmt.Errorf("probing: %w", err)
 	}
+	if stats.SecondsMissed > 0 && cfg.Log != nil {
+		cfg.Log(fmt.Sprintf("%d second readings were not made, for want of time or of memory; what they were to confirm is recorded unconfirmed", stats.SecondsMissed))
+	}
 	if stats.Missed > 0 && cfg.Log != nil {
 		cfg.Log(fmt.Sprintf("the budget of %s was spent; %d probes were not started and count as missed", cfg.Budget, stats.Missed))
 	}

@@ -99,6 +99,29 @@ func TestWhichChanges(t *testing.T) {
 	}
 }
 
+// A capture difference is in no feed where the methodology counts it as no change.
+func TestCaptureDifference(t *testing.T) {
+	for _, counted := range []bool{true, false} {
+		r := small()
+		other := version(3, "2026-01-08", added("page"))
+		other.Comparable, other.Drift = false, counted
+		notes := r.Servers["com.example/notes"]
+		notes.Versions = append(notes.Versions, other)
+		for _, server := range []string{"", "com.example/notes"} {
+			a, j := both(t, r, Selection{Server: server, Page: page})
+			found := 0
+			for _, e := range a.Entries {
+				if e.Title == "com.example/notes read under other conditions: adds page" {
+					found++
+				}
+			}
+			if want := map[bool]int{true: 1}[counted]; found != want || len(j.Items) != len(a.Entries) {
+				t.Errorf("counted %v: the feed of %q has %d entries of the difference, want %d", counted, server, found, want)
+			}
+		}
+	}
+}
+
 func TestEntry(t *testing.T) {
 	a, j := both(t, small(), Selection{Page: page})
 	want := atomEntry{

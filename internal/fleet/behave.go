@@ -13,8 +13,9 @@ import (
 	"github.com/mcpstrata/mcpstrata/internal/record"
 )
 
-// A Behaviour is one way in which a server behaves, and how methodology v1
-// records it (DESIGN.md section 4; protocol.md section 2).
+// A Behaviour is one way in which a server behaves, and how methodologies v1 and
+// v2 record it (DESIGN.md section 4; protocol.md section 2). Members without a
+// version are of v1.
 type Behaviour struct {
 	Name string // such as initialize/timeout/no-headers; what stands before the last slash is the group
 
@@ -27,12 +28,38 @@ type Behaviour struct {
 	Tools      int           // of a success: elements of the list, whatever they are
 	Negotiated string        // of a success: protocol version that the server answered
 	Incomplete bool          // of a success: a further page was left unread
+	V2         Reading       // what methodology v2 records
 	Guarded    bool          // to be read by a client that dials public addresses only
 	Slow       bool          // holds a request until the reader leaves: read it with a short deadline
 	Row        string        // a registry row, where the row alone decides; there is nothing to start
 	OptOut     string        // line of an opt-out file that goes with Row
 
 	open func(ctx context.Context) (url string, stop func(), err error)
+}
+
+// A Reading is what one methodology records of a server.
+type Reading struct {
+	Want          record.Outcome // as in Behaviour
+	Flags         []record.Flag  // of a success: remarks on the answers, sorted
+	Findings      []record.Flag  // of a success: remarks on what the list holds, sorted
+	Tools         int            // of a success: elements of the list, over all pages
+	Pages         int            // of a success: pages read, from 1
+	Negotiated    string         // of a success: protocol version spoken
+	Incomplete    bool           // of a success: the list was not read to its end
+	VersionHeader bool           // of a success: every request after the handshake carried the version
+}
+
+// Under returns what the methodology of that version records of b: V2 for v2,
+// else what v1 does.
+func (b Behaviour) Under(version string) Reading {
+	if version == record.V2.Version {
+		return b.V2
+	}
+	r := Reading{Want: b.Want, Flags: b.Flags, Findings: b.Findings, Tools: b.Tools, Negotiated: b.Negotiated, Incomplete: b.Incomplete}
+	if b.Want.OK() {
+		r.Pages = 1
+	}
+	return r
 }
 
 // Start serves the behaviour on loopback until stop is called, which waits for
@@ -53,7 +80,31 @@ func (b Behaviour) Start(ctx context.Context) (url string, stop func(), err erro
 // detail of [record.Classes], at each step at which it can occur, and servers
 // that are odd but answer. Names are unique; the order is fixed.
 func Behaviours() []Behaviour {
-	return slices.Concat(faultBehaviours(), connectionBehaviours(), sessionBehaviours(), oddBehaviours(), listBehaviours(), rowBehaviours())
+	old := slices.Concat(faultBehaviours(), connectionBehaviours(), sessionBehaviours(), oddBehaviours(), listBehaviours(), rowBehaviours())
+	for i, b := range old {
+		old[i].V2 = v2Of(b)
+	}
+	return slices.Concat(old, modernBehaviours(), pageBehaviours(), renewalBehaviours(), versionBehaviours())
+}
+
+// v2Of returns what methodology v2 records of a server that is made for v1: the
+// same, but where a rule of v2 reads on (DESIGN.md section 4).
+func v2Of(b Behaviour) Reading {
+	r := b.Under(record.V1.Version)
+	r.VersionHeader = r.Negotiated >= headerSince
+	switch b.Name {
+	case "initialize/http_4xx/rpc-32022":
+		// The modern era is tried, and the server has no server/discover.
+		r.Want = outcome(record.StepDiscover, record.Parse, record.RPCDetail(-32601), http.StatusOK)
+	case "list/next-page", "list/next-page-empty":
+		// The next page is the first one again, with the same cursor.
+		r.Tools, r.Pages, r.Incomplete = 2, 2, true
+		r.Flags, r.Findings = flags(record.FlagCursorRepeated), flags(record.FlagDuplicateName)
+	case "list/big-numbers":
+		// Canonical form v2 has no number outside float64 (DESIGN.md section 6).
+		r = Reading{Want: outcome(record.StepToolsList, record.Parse, record.DetailInvalidJSON, http.StatusOK)}
+	}
+	return r
 }
 
 // An answer is how a server answers one request.
@@ -92,6 +143,10 @@ func accepted(w http.ResponseWriter, _ *http.Request, _ call) {
 // serve answers POST requests to /mcp by method, other methods well.
 func serve(answers map[string]answer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if a := answers[r.Method]; a != nil && r.Method == http.MethodDelete {
+			a(w, r, call{session: r.Header.Get("Mcp-Session-Id")})
+			return
+		}
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", "POST")
 			http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)

@@ -29,14 +29,20 @@ func TestBehavioursAreWhole(t *testing.T) {
 			seen[b.Want.Class] = map[record.Detail]bool{}
 		}
 		seen[b.Want.Class][b.Want.Detail] = true
-		for _, f := range slices.Concat(b.Flags, b.Findings) {
-			flagged[f] = true
-		}
-		if b.Want.OK() != (b.Negotiated != "") || (b.Row == "") == (b.Want.Class == record.NoEndpoint) {
-			t.Errorf("%s contradicts itself: %+v", b.Name, b)
-		}
-		if !b.Want.OK() && (b.Want.Step == "") != (b.Row != "") {
-			t.Errorf("%s fails at step %q", b.Name, b.Want.Step)
+		for _, version := range []string{"v1", "v2"} {
+			r := b.Under(version)
+			for _, f := range slices.Concat(r.Flags, r.Findings) {
+				flagged[f] = true
+			}
+			if r.Want.OK() != (r.Negotiated != "") || r.Want.OK() != (r.Pages > 0) || (b.Row == "") == (r.Want.Class == record.NoEndpoint) {
+				t.Errorf("%s contradicts itself under %s: %+v", b.Name, version, r)
+			}
+			if !r.Want.OK() && (r.Want.Step == "") != (b.Row != "") {
+				t.Errorf("%s fails at step %q under %s", b.Name, r.Want.Step, version)
+			}
+			if r.VersionHeader != (r.Negotiated >= headerSince && version == "v2") {
+				t.Errorf("%s under %s: version %q with a header: %v", b.Name, version, r.Negotiated, r.VersionHeader)
+			}
 		}
 		if b.Row != "" && !strings.Contains(b.Name, "malformed") && !json.Valid([]byte(b.Row)) {
 			t.Errorf("%s: the row is not JSON: %s", b.Name, b.Row)

@@ -33,7 +33,7 @@ type role struct {
 
 // A beat is one thing that happens in a story.
 type beat struct {
-	day  int
+	day  int // from 1; a negative one counts back from the end
 	kind Kind
 	arg  string
 }
@@ -46,6 +46,7 @@ func company() []role {
 	roles = append(roles, rowRoles()...)
 	roles = append(roles, hostileRoles()...)
 	roles = append(roles, closedRoles()...)
+	roles = append(roles, readingRoles()...)
 	return append(roles, laterRoles()...)
 }
 
@@ -158,6 +159,25 @@ func closedRoles() []role {
 		out = append(out, role{name: "com.example.closed/" + name, mode: m, desc: fmt.Sprintf("%s, for those who may", titleOf(name))})
 	}
 	return out
+}
+
+// readingRoles returns servers that two methodologies read differently, at the
+// end of the story at the latest: one or more for each cause that two readings of
+// one day can have (record.Causes).
+func readingRoles() []role {
+	return []role{
+		{name: "com.example.next/search", domain: "search", flavour: ownModern, story: []beat{{20, ToolAdded, ""}, {45, Sentence, ""}}},
+		{name: "io.github.forelight/papers", domain: "science", flavour: ownModern, story: []beat{{31, Description, ""}}},
+		{name: "dev.sample.next/tickets", domain: "tickets", flavour: ownModern},
+		{name: "com.example.pages/shop", domain: "commerce", flavour: ownPaged, story: []beat{{28, ToolAdded, ""}, {44, ServerVersion, ""}}},
+		{name: "io.github.leafturner/git", domain: "git", flavour: ownPaged},
+		{name: "example.gated/billing", domain: "billing", flavour: ownGated, story: []beat{{33, RequiredAdded, ""}}},
+		{name: "io.github.oldgate/finance", domain: "finance", flavour: ownGated},
+		{name: "org.example.headers/mail", domain: "mail", flavour: ownNamed},
+		{name: "io.github.shiftsand/travel", domain: "travel", flavour: ownVarying, story: []beat{{-12, Unstable, ""}}},
+		{name: "com.example.replicas/database", domain: "database", flavour: ownLosing, story: []beat{{38, Sentence, ""}}},
+		{name: "io.github.noonpost/weather", domain: "weather", flavour: ownLate, story: []beat{{25, Description, ""}, {-1, Sentence, ""}}},
+	}
 }
 
 // laterRoles returns names that appear in the course of the story.

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -58,7 +59,11 @@ func cloneParams(p []param) []param {
 }
 
 // list returns the result of tools/list.
-func (c *contract) list() string {
+func (c *contract) list() string { return c.pages(len(c.tools))[0] }
+
+// pages returns the results of tools/list with at most size tools a page. The
+// cursor of page i, counted from 0, is page-i.
+func (c *contract) pages(size int) []string {
 	l := make(list, 0, len(c.tools))
 	for _, t := range c.tools {
 		l = append(l, t.object())
@@ -66,7 +71,30 @@ func (c *contract) list() string {
 	if c.mirror {
 		slices.Reverse(l)
 	}
-	return c.layout.text(object{{"tools", l}})
+	size = max(1, size)
+	var out []string
+	for i := 0; i == 0 || i < len(l); i += size {
+		end := min(i+size, len(l))
+		page := object{{"tools", l[i:end]}}
+		if end < len(l) {
+			page = append(page, member{"nextCursor", cursorOf(len(out) + 1)})
+		}
+		out = append(out, c.layout.text(page))
+	}
+	return out
+}
+
+// cursorOf returns the cursor of page i.
+func cursorOf(i int) string { return "page-" + strconv.Itoa(i) }
+
+// plain returns the contract as versions of the protocol before 2025-06-18 have
+// it: without titles and output schemas.
+func (c *contract) plain() *contract {
+	d := c.clone()
+	for i := range d.tools {
+		d.tools[i].title, d.tools[i].output = "", nil
+	}
+	return d
 }
 
 func (t tool) object() object {

@@ -58,9 +58,12 @@ type backend struct {
 	handler http.Handler
 	list    *contract
 	other   *contract
+	early   *contract
 	about   about
 	hangUp  func() // ends the sessions that readers left open
 	readings
+	newer    readings // of lists in a version that names itself
+	sessions sessions
 }
 
 // readings counts the lists that were read since the day began.
@@ -85,12 +88,12 @@ func (r *readings) next() int {
 
 // serves reports whether b shows what s wants shown.
 func (b *backend) serves(s *state) bool {
-	return b != nil && b.list == s.list && b.other == s.other && b.about == s.about
+	return b != nil && b.list == s.list && b.other == s.other && b.early == s.early && b.about == s.about
 }
 
 // newBackend makes the server of a state.
 func newBackend(f flavour, s *state) (*backend, error) {
-	b := &backend{list: s.list, other: s.other, about: s.about}
+	b := &backend{list: s.list, other: s.other, early: s.early, about: s.about}
 	var err error
 	switch f {
 	case sdkJSON, sdkStream, sdkState:
@@ -103,17 +106,45 @@ func newBackend(f flavour, s *state) (*backend, error) {
 
 // answers returns what a server made by hand answers.
 func (b *backend) answers(f flavour) map[string]answer {
-	hello := style{}.text(object{
-		{"protocolVersion", "2024-11-05"},
-		{"capabilities", object{{"tools", object{{"listChanged", false}}}}},
-		{"serverInfo", object{{"name", b.about.name}, {"title", b.about.title}, {"version", b.about.version}}},
-		{"instructions", b.about.instructions},
-	})
-	lists := []string{b.list.list(), b.list.list()}
-	if b.other != nil {
-		lists[1] = b.other.list()
+	say := sayer(f)
+	answers := map[string]answer{
+		methodInitialize: func(w http.ResponseWriter, _ *http.Request, c call) { say(w, c, b.hello(agreed(c.Params.Asked))) },
+		methodList:       b.lists(say),
 	}
-	say := func(w http.ResponseWriter, c call, result string) {
+	switch f {
+	case ownModern:
+		answers[methodInitialize] = modes[modern]
+		answers[methodDiscover] = inEra(func(w http.ResponseWriter, _ *http.Request, c call) {
+			say(w, c, discovered(b.about.name, b.about.version, b.about.instructions))
+		})
+		text := inForm(b.list.list())
+		answers[methodList] = inEra(func(w http.ResponseWriter, _ *http.Request, c call) { say(w, c, text) })
+	case ownPaged:
+		answers[methodList] = b.paged(say)
+	case ownGated:
+		answers[methodInitialize] = answers[methodInitialize].inSession(func(c call) string { return agreed(c.Params.Asked) })
+		answers[methodList] = b.gated(say, func(c call) string { return c.session })
+	case ownNamed:
+		answers[methodInitialize] = func(w http.ResponseWriter, _ *http.Request, c call) { say(w, c, b.hello(newestVersion)) }
+		answers[methodList] = b.gated(say, func(c call) string { return c.version })
+	case ownLosing:
+		answers[methodInitialize] = answers[methodInitialize].inSession(b.sessions.next)
+		answers[methodList] = b.sessions.in(answers[methodList])
+	case ownVarying, ownLate:
+		answers[methodInitialize] = answer(func(w http.ResponseWriter, _ *http.Request, c call) { say(w, c, b.hello(oldVersion)) }).
+			inSession(func(c call) string { return agreed(c.Params.Asked) })
+		if f == ownLate {
+			answers[methodList] = b.late(say)
+		}
+	}
+	return answers
+}
+
+// A saying sends a result as a flavour sends it.
+type saying func(w http.ResponseWriter, c call, result string)
+
+func sayer(f flavour) saying {
+	return func(w http.ResponseWriter, c call, result string) {
 		switch text := response(c, result); f {
 		case ownStream:
 			send(w, http.StatusOK, streamType, "id: 0\nretry: 3000\ndata: \n\n"+event(text))
@@ -123,9 +154,87 @@ func (b *backend) answers(f flavour) map[string]answer {
 			send(w, http.StatusOK, jsonType, text)
 		}
 	}
-	return map[string]answer{
-		methodInitialize: func(w http.ResponseWriter, _ *http.Request, c call) { say(w, c, hello) },
-		methodList:       func(w http.ResponseWriter, _ *http.Request, c call) { say(w, c, lists[b.next()%2]) },
+}
+
+// hello returns the result of a handshake that agrees on a version.
+func (b *backend) hello(version string) string {
+	return style{}.text(object{
+		{"protocolVersion", version},
+		{"capabilities", object{{"tools", object{{"listChanged", false}}}}},
+		{"serverInfo", object{{"name", b.about.name}, {"title", b.about.title}, {"version", b.about.version}}},
+		{"instructions", b.about.instructions},
+	})
+}
+
+// inSession begins the session that id names, with the answer of a.
+func (a answer) inSession(id func(c call) string) answer {
+	return func(w http.ResponseWriter, r *http.Request, c call) {
+		w.Header().Set("Mcp-Session-Id", id(c))
+		a(w, r, c)
+	}
+}
+
+// lists answers with the list, and every second time with the other one while
+// there is one. Readings that ask for a newer version, as far as a header or a
+// session tells, are counted by themselves, so that those of one methodology
+// alternate whatever others there are.
+func (b *backend) lists(say saying) answer {
+	lists := []string{b.list.list(), b.list.list()}
+	if b.other != nil {
+		lists[1] = b.other.list()
+	}
+	return func(w http.ResponseWriter, _ *http.Request, c call) {
+		n := &b.readings
+		if c.version != "" || c.session > oldVersion {
+			n = &b.newer
+		}
+		say(w, c, lists[n.next()%2])
+	}
+}
+
+// pageSize is how many tools a paged server lists at a time.
+const pageSize = 3
+
+// paged answers with one page of the list.
+func (b *backend) paged(say saying) answer {
+	pages := b.list.pages(pageSize)
+	return func(w http.ResponseWriter, r *http.Request, c call) {
+		i := 0
+		for c.Params.Cursor != nil && i < len(pages) && cursorOf(i) != *c.Params.Cursor {
+			i++
+		}
+		if i == len(pages) {
+			rpc(http.StatusOK, -32602, "Invalid cursor", "")(w, r, c)
+			return
+		}
+		say(w, c, pages[i])
+	}
+}
+
+// gated answers with the whole list in a version that has all its members.
+func (b *backend) gated(say saying, version func(c call) string) answer {
+	whole, plain := b.list.list(), b.list.plain().list()
+	return func(w http.ResponseWriter, _ *http.Request, c call) {
+		if version(c) >= headerSince {
+			say(w, c, whole)
+			return
+		}
+		say(w, c, plain)
+	}
+}
+
+// late answers readings of v1 with the list as it was before the day's edit.
+func (b *backend) late(say saying) answer {
+	before, after := b.list.list(), b.list.list()
+	if b.early != nil {
+		before = b.early.list()
+	}
+	return func(w http.ResponseWriter, _ *http.Request, c call) {
+		if c.session == oldVersion {
+			say(w, c, before)
+			return
+		}
+		say(w, c, after)
 	}
 }
 

@@ -19,7 +19,13 @@
 // # The behaviours
 //
 // [Behaviours] is a table of servers that fail, or answer, in one particular way
-// each, with the outcome that methodology v1 records (DESIGN.md section 4).
+// each, with what methodologies v1 and v2 record (DESIGN.md section 4).
+//
+// # The differences
+//
+// [Differences] is a server for each measured kind of difference between readings
+// that lies in how a server is read, with the cause to be named; those that a
+// reader starts itself are run by [ServeStdio].
 package fleet
 
 import (
@@ -160,6 +166,8 @@ func (f *Fleet) SetDay(n int) error {
 			f.backends[s] = b
 		}
 		b.begin(n)
+		b.newer.begin(n)
+		b.sessions.begin()
 		if routes[host] == nil {
 			routes[host] = map[string]*face{}
 		}

@@ -313,45 +313,160 @@ func TestCutListing(t *testing.T) {
 // hidden are servers of the script whose list can't be read on that day.
 func hidden(st *state) bool { return st.mode != up }
 
-// Between two days a server's list changes if, and only if, the script says so.
+// Between two days a server's list changes, to readings of each methodology, if
+// and only if the script says so.
 func TestScriptIsWhatServersServe(t *testing.T) {
-	f, r := start(t, Config{Servers: 70, Days: 30, Hang: time.Millisecond}), newReader(t)
-	before := map[string]string{}
-	changed := map[string]map[int]bool{}
-	for _, c := range f.Script() {
-		if c.Kind.Drifts() {
-			if changed[c.Name] == nil {
-				changed[c.Name] = map[int]bool{}
-			}
-			changed[c.Name][c.Day] = true
-		}
-	}
-	compared := 0
-	for day := range f.Days() {
-		setDay(t, f, day)
-		for i, s := range f.world.sites {
-			host, path, ok := s.days[day].endpoint()
-			if !ok || hidden(&s.days[day]) || (i%4 != 0 && i > 12) || s.name == "io.github.twofaced/web-search" {
-				delete(before, s.name)
-				continue
-			}
-			_, body, failed := r.read("http://" + f.hosts[host].addr + path)
+	for _, c := range []struct {
+		version string
+		servers int
+		pairs   int
+		read    func(r reader, u string) (tools string, failed string)
+	}{
+		{"v1", 70, 300, func(r reader, u string) (string, string) {
+			_, body, failed := r.read(u)
 			if failed != "" {
-				t.Fatalf("reading %s on day %d: %s", s.name, day, failed)
+				return "", failed
 			}
-			now := strings.Join(r.tools(body), "\n")
-			if old, ok := before[s.name]; ok {
-				compared++
-				if got, want := old != now, changed[s.name][day]; got != want {
-					t.Errorf("list of %s changed on day %d: %v, want %v", s.name, day, got, want)
+			return strings.Join(r.tools(body), "\n"), ""
+		}},
+		{"v1", 90, 20, func(r reader, u string) (string, string) {
+			_, body, failed := r.read(u)
+			if failed != "" {
+				return "", failed
+			}
+			return strings.Join(r.tools(body), "\n"), ""
+		}},
+		{"v2", 90, 300, reader.readNewer},
+	} {
+		t.Run(fmt.Sprint(c.version, " of ", c.servers), func(t *testing.T) {
+			f, r := start(t, Config{Servers: c.servers, Days: 30, Hang: time.Millisecond}), newReader(t)
+			changed := map[string]map[int]bool{}
+			for _, d := range f.Drifts(c.version) {
+				if changed[d.Name] == nil {
+					changed[d.Name] = map[int]bool{}
+				}
+				changed[d.Name][d.Day] = true
+			}
+			before := map[string]string{}
+			compared := 0
+			for day := range f.Days() {
+				setDay(t, f, day)
+				for i, s := range f.world.sites {
+					host, path, ok := s.days[day].endpoint()
+					blind := c.version == "v1" && (s.flavour == ownModern || s.flavour == ownLosing)
+					special := s.flavour >= ownModern
+					if !ok || hidden(&s.days[day]) || blind || s.days[day].other != nil || !special && (c.pairs < 100 || i%4 != 0 && i > 12) || s.name == "io.github.twofaced/web-search" {
+						delete(before, s.name)
+						continue
+					}
+					now, failed := c.read(r, "http://"+f.hosts[host].addr+path)
+					if failed != "" {
+						t.Fatalf("reading %s on day %d: %s", s.name, day, failed)
+					}
+					if old, ok := before[s.name]; ok {
+						compared++
+						if got, want := old != now, changed[s.name][day]; got != want {
+							t.Errorf("list of %s changed on day %d: %v, want %v", s.name, day, got, want)
+						}
+					}
+					before[s.name] = now
 				}
 			}
-			before[s.name] = now
+			if compared < c.pairs {
+				t.Errorf("compared %d pairs of days, want at least %d", compared, c.pairs)
+			}
+		})
+	}
+}
+
+const sayInitializeNewer = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
+
+// readNewer reads a list as methodology v2 does, and returns its tools, sorted,
+// with everything inside them in order.
+func (r reader) readNewer(u string) (tools, failed string) {
+	r.t.Helper()
+	for range 2 {
+		header := http.Header{}
+		meta := ""
+		status, answered, body := r.postWith(u, header, sayInitializeNewer)
+		switch {
+		case status == http.StatusBadRequest && strings.Contains(body, "-32022"):
+			header.Set("Mcp-Method", "tools/list")
+			header.Set("Mcp-Protocol-Version", modernVersion)
+			meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+		case status != http.StatusOK:
+			return "", fmt.Sprint(status)
+		default:
+			if id := answered.Get("Mcp-Session-Id"); id != "" {
+				header.Set("Mcp-Session-Id", id)
+			}
+			if strings.Contains(body, `"protocolVersion":"2025-11-25"`) {
+				header.Set("Mcp-Protocol-Version", "2025-11-25")
+			}
+			r.postWith(u, header, sayInitialized)
+		}
+		if tools, status = r.pages(u, header, meta); status != http.StatusNotFound {
+			return tools, strings.TrimPrefix(fmt.Sprint(status), "200")
 		}
 	}
-	if compared < 300 {
-		t.Errorf("compared %d pairs of days, want at least 300", compared)
+	return "", "404"
+}
+
+// pages reads all pages of a list, up to a status that is not 200.
+func (r reader) pages(u string, header http.Header, meta string) (tools string, status int) {
+	r.t.Helper()
+	var all []string
+	for cursor := ""; ; {
+		params := meta
+		if cursor != "" {
+			params += `"cursor":` + quote(cursor)
+		}
+		status, _, body := r.postWith(u, header, `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{`+params+`}}`)
+		if status != http.StatusOK {
+			return "", status
+		}
+		if i := strings.Index(body, "data: {"); i >= 0 {
+			body = body[i+len("data: "):]
+		}
+		var answer struct {
+			Result struct {
+				Tools      []any
+				NextCursor string
+			}
+		}
+		if err := json.NewDecoder(strings.NewReader(body)).Decode(&answer); err != nil {
+			r.t.Fatalf("reading %.100q: %v", body, err)
+		}
+		for _, t := range answer.Result.Tools {
+			all = append(all, jsonOf(t))
+		}
+		if cursor = answer.Result.NextCursor; cursor == "" {
+			slices.Sort(all)
+			return strings.Join(all, "\n"), status
+		}
 	}
+}
+
+// postWith sends one message with more headers.
+func (r reader) postWith(u string, header http.Header, message string) (status int, answered http.Header, body string) {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), "POST", u, strings.NewReader(message))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Header = header.Clone()
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return 0, nil, ""
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, 32<<20))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header, string(b)
 }
 
 func TestModesOnTheWire(t *testing.T) {

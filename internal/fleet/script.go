@@ -1,6 +1,10 @@
 package fleet
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/mcpstrata/mcpstrata/internal/record"
+)
 
 // A Kind is a kind of change in a script. [Kinds] says what each means.
 type Kind string
@@ -142,7 +146,66 @@ var Kinds = []KindDef{
 
 // Drifts reports whether a change of this kind changes the v1 identity of what
 // the server lists.
-func (k Kind) Drifts() bool {
+func (k Kind) Drifts() bool { return k.DriftsUnder(record.V1.Version) }
+
+// DriftsUnder reports whether a change of this kind is drift under the
+// methodology of that version, which in v2 differs from v1 in two ways: the order
+// of schemas counts (DESIGN.md section 6), and what alternates from reading to
+// reading never becomes the head (section 4).
+func (k Kind) DriftsUnder(version string) bool {
 	i := slices.IndexFunc(Kinds, func(d KindDef) bool { return d.Kind == k })
-	return i >= 0 && Kinds[i].Drifts
+	drifts := i >= 0 && Kinds[i].Drifts
+	if version != record.V2.Version {
+		return drifts
+	}
+	switch k {
+	case PrefixItems:
+		return true
+	case Unstable, Stable:
+		return false
+	}
+	return drifts
+}
+
+// Drifts returns the changes of the script that are drift under the methodology
+// of that version to readings that reach the server, each on the day on which
+// they first see it. What such readings never see is not among them: v1 reads no
+// server that lacks the old handshake or loses its sessions, no second page, and
+// no member that a server keeps from old versions of the protocol.
+func (f *Fleet) Drifts(version string) []Change {
+	sites := map[string]*site{}
+	for _, s := range f.world.sites {
+		sites[s.name] = s
+	}
+	var out []Change
+	for _, c := range f.world.script {
+		s := sites[c.Name]
+		if s == nil || !c.Kind.DriftsUnder(version) {
+			continue
+		}
+		if version == record.V1.Version {
+			if s.flavour == ownLate {
+				c.Day++ // the day's reading comes before the edit
+			}
+			if c.Day >= f.world.days || !s.seenByV1(c) {
+				continue
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// seenByV1 reports whether v1 can see a change of what the site lists.
+func (s *site) seenByV1(c Change) bool {
+	before, after := s.days[c.Day-1].list, s.days[c.Day].list
+	switch s.flavour {
+	case ownModern, ownLosing:
+		return false
+	case ownPaged:
+		return before.pages(pageSize)[0] != after.pages(pageSize)[0]
+	case ownGated, ownNamed:
+		return before.plain().list() != after.plain().list()
+	}
+	return true
 }

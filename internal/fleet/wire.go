@@ -18,6 +18,7 @@ const (
 	methodInitialize  = "initialize"
 	methodInitialized = "notifications/initialized"
 	methodList        = "tools/list"
+	methodDiscover    = "server/discover"
 )
 
 // maxRequest bounds the body of a request in bytes; a reader sends a few hundred.
@@ -25,9 +26,19 @@ const maxRequest = 1 << 20
 
 // A call is one JSON-RPC message that a reader sent.
 type call struct {
-	ID      json.RawMessage `json:"id"`
-	Method  string          `json:"method"`
-	session string          // its Mcp-Session-Id
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		Cursor *string `json:"cursor"`
+		Asked  string  `json:"protocolVersion"` // of initialize
+		Meta   struct {
+			Version      string          `json:"io.modelcontextprotocol/protocolVersion"`
+			Capabilities json.RawMessage `json:"io.modelcontextprotocol/clientCapabilities"`
+		} `json:"_meta"`
+	} `json:"params"`
+	session string // its Mcp-Session-Id
+	version string // its MCP-Protocol-Version
+	named   string // its Mcp-Method
 }
 
 // readCall reads the message of r to its end, which also lets the server notice
@@ -37,7 +48,7 @@ func readCall(w http.ResponseWriter, r *http.Request) (call, error) {
 	if err != nil {
 		return call{}, fmt.Errorf("reading a request: %w", err)
 	}
-	c := call{session: r.Header.Get("Mcp-Session-Id")}
+	c := call{session: r.Header.Get("Mcp-Session-Id"), version: r.Header.Get("Mcp-Protocol-Version"), named: r.Header.Get("Mcp-Method")}
 	if err := json.Unmarshal(b, &c); err != nil {
 		return call{}, fmt.Errorf("reading a request: %w", err)
 	}

@@ -36,12 +36,19 @@ type site struct {
 type flavour int
 
 const (
-	sdkJSON   flavour = iota // go-sdk, stateless, answers in JSON
-	sdkStream                // go-sdk, stateless, answers in an event stream
-	sdkState                 // go-sdk with sessions
-	ownJSON                  // by hand, JSON, tools and members in any order
-	ownStream                // by hand, event stream with a priming event
-	ownText                  // by hand, JSON under text/plain
+	sdkJSON    flavour = iota // go-sdk, stateless, answers in JSON
+	sdkStream                 // go-sdk, stateless, answers in an event stream
+	sdkState                  // go-sdk with sessions
+	ownJSON                   // by hand, JSON, tools and members in any order
+	ownStream                 // by hand, event stream with a priming event
+	ownText                   // by hand, JSON under text/plain
+	ownModern                 // by hand, only the era without a handshake
+	ownPaged                  // by hand, a few tools a page
+	ownGated                  // by hand, titles and output schemas only after a handshake that has them
+	ownNamed                  // by hand, agrees on the newest version, and keeps to it only where the header names it
+	ownLosing                 // by hand, loses the first session of a reading that asks for a newer version, and all others
+	ownVarying                // by hand, one old version for all, and sessions
+	ownLate                   // by hand, one old version for all; shows a day's edit to readings of v2 only
 )
 
 // A mode says what a server does with requests.
@@ -73,6 +80,7 @@ type state struct {
 	mode     mode
 	list     *contract
 	other    *contract // while unstable: what every second reading gets
+	early    *contract // what readings that come before the day's edit get; nil for list
 	before   *contract // what list was before its last change
 	about    about
 }
@@ -176,9 +184,11 @@ func (b *builder) play(r role) {
 	now := b.opening(r, s, rng)
 	s.days = make([]state, 0, b.days)
 	for day := range b.days {
+		now.early = nil
 		if day > 0 {
+			morning := now.list
 			for _, x := range r.story {
-				if x.day == day {
+				if x.day == day || x.day < 0 && x.day+b.days == day {
 					b.apply(s, &now, day, x, rng)
 				}
 			}
@@ -187,6 +197,9 @@ func (b *builder) play(r role) {
 			}
 			if r.lively > 0 && now.known {
 				b.chance(s, &now, day, r.lively, rng)
+			}
+			if r.flavour == ownLate && now.list != morning {
+				now.early = morning
 			}
 		}
 		s.days = append(s.days, now)

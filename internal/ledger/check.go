@@ -21,7 +21,7 @@ const (
 // Forms of the open members of a failure.
 var (
 	detailForm = regexp.MustCompile(`^[a-z0-9_]{0,32}(:-?[0-9]{1,19})?$`)
-	stepForm   = regexp.MustCompile(`^(initialize|tools/list(#[1-9][0-9]{0,3})?)$`)
+	stepForm   = regexp.MustCompile(`^(initialize|server/discover|tools/list(#[1-9][0-9]{0,3})?)$`)
 )
 
 // A reading is a result and what is made of its bodies, once.
@@ -29,6 +29,34 @@ type reading struct {
 	record.Result
 	artifacts []canon.Digest     // of the bodies, in page order
 	contract  *contract.Contract // nil where the bodies are those of the head
+}
+
+// again returns what the second reading of a run said of the first, and that
+// reading where it succeeded. One that its own bytes don't bear out counts as
+// failed. One that was not due is none: under a methodology without second
+// readings, of a name that has no head, or whose head the first one equals.
+func (l *line) again(first *reading) (record.Reread, *reading) {
+	old := l.before[first.Name].Head
+	if first.Second == nil || !l.methodology.SecondReading || old == nil || old.Identity == first.Identity {
+		return record.RereadNone, nil
+	}
+	second := &reading{Result: *first.Second}
+	why := l.misfit(second)
+	if second.Name != first.Name || second.Method != first.Method || second.Second != nil {
+		why = "it is of something else"
+	}
+	if why != "" {
+		l.b.in.Log(fmt.Sprintf("%s: its second reading is not believed and counts as failed: %s", first.Name, why))
+		return record.RereadFailed, nil
+	}
+	l.finish(second.Result)
+	switch {
+	case second.Class != record.Success:
+		return record.RereadFailed, nil
+	case second.Identity == first.Identity:
+		return record.RereadSame, second
+	}
+	return record.RereadDifferent, second
 }
 
 // misfit says why a result is not believed, and "" when it is. A shard comes from

@@ -15,6 +15,21 @@
 // (DESIGN.md section 7). A drift starts unconfirmed, and the next successful
 // reading of the same contract confirms it.
 //
+// # Second readings
+//
+// Under v2 a reading that differs from the head was made twice in the run
+// (DESIGN.md section 4). Where both say the same, it becomes the head, confirmed.
+// Where the second is the head, or neither, the head stays, the day is unstable
+// and confirms nothing; the bodies of what did not become the head are kept as
+// +other, and those of a third contract as +other-b, until the next such day. On a
+// day on which neither was the head, the row says when the head was last read.
+// Where the second failed, or was not made, the first becomes the head,
+// unconfirmed. A head that was read under other conditions than the one before, or
+// of which either list was not read to its end, came by a capture difference,
+// which is never drift and leaves nothing to confirm. The class of a row is that
+// of the first reading; flags and server are those of the reading that is the
+// head, and on a day without one the flags of the first and the server of before.
+//
 // # Coverage
 //
 // An active target declares an endpoint and was reached on one of the last 7
@@ -26,7 +41,8 @@
 // # Baseline
 //
 // The first run of a methodology writes a row for every target and no probe
-// events; the first roster writes no roster events.
+// events; the first roster writes no roster events. A methodology may join an
+// archive later: its first run there is its baseline, and the others go on.
 package ledger
 
 import (
@@ -65,7 +81,7 @@ var ErrNothingAttempted = errors.New("not one target was probed")
 // A Summary says what a run recorded.
 type Summary struct {
 	Run     record.Run
-	Drifted int // targets with a drift event
+	Drifted map[string]int // targets with a drift event, by methodology
 	Events  int
 	Bodies  int
 	Message string // of the commit
@@ -234,7 +250,7 @@ func endpointValue(url string) []byte {
 func (b *book) markReturns(l *line) error {
 	at := map[string]int{}
 	for i, e := range b.events {
-		if e.Methodology == l.methodology.Version && e.New != "" && e.Kind != record.Confirmed {
+		if e.Methodology == l.methodology.Version && (e.Kind == record.Drift || e.Kind == record.CaptureDifference) {
 			at[e.Name] = i
 		}
 	}
@@ -279,13 +295,12 @@ func (b *book) putRun(run record.Run, lines []*line) (*Summary, error) {
 	if err := b.in.Put(archive.RunPath(run.Run), record.File(run)); err != nil {
 		return nil, err
 	}
-	drifted := map[string]bool{}
+	s := &Summary{Run: run, Drifted: map[string]int{}, Events: len(b.events), Bodies: len(b.bodies)}
 	for _, e := range b.events {
 		if e.Kind == record.Drift {
-			drifted[e.Name] = true
+			s.Drifted[e.Methodology]++ // at most one event of a target
 		}
 	}
-	s := &Summary{Run: run, Drifted: len(drifted), Events: len(b.events), Bodies: len(b.bodies)}
 	s.Message = message(s)
 	return s, nil
 }

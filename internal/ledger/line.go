@@ -201,9 +201,7 @@ func (l *line) take(r record.Result) error {
 		return nil
 	}
 	times[r.Name] = record.Result{Observed: r.Observed, InitMS: r.InitMS, ListMS: r.ListMS}
-	if end := r.Observed.Add(time.Duration(max(r.InitMS, 0)+max(r.ListMS, 0)) * time.Millisecond); end.After(l.b.finished) {
-		l.b.finished = end
-	}
+	l.finish(r)
 	l.probed++
 	l.done[r.Name] = true
 	o := l.carry(t)
@@ -219,6 +217,13 @@ func (l *line) take(r record.Result) error {
 	}
 	l.now[o.Name] = o
 	return nil
+}
+
+// finish dates the end of the last answer.
+func (l *line) finish(r record.Result) {
+	if end := r.Observed.Add(time.Duration(max(r.InitMS, 0)+max(r.ListMS, 0)) * time.Millisecond); end.After(l.b.finished) {
+		l.b.finished = end
+	}
 }
 
 // carry begins today's row of a target with what stays of the one before.
@@ -287,14 +292,43 @@ func (l *line) lastRead(name string) record.Day {
 	return l.before[name].Head.FirstObserved
 }
 
-// succeed enters a good reading: the server, the contract, and what they say
-// against the head.
+// succeed enters a good reading, and the second one of the run where there is
+// one: the server, the contract, and what they say against the head.
 func (l *line) succeed(o *record.Observation, t record.PlanTarget, r reading) error {
+	old := o.Head
+	reread, second := l.again(&r)
+	if reread == record.RereadDifferent {
+		return l.unstable(o, t, r, *second)
+	}
 	o.Flags = mergeFlags(t.Flags, r.Flags)
 	if err := l.setServer(o, r.Result); err != nil {
 		return err
 	}
-	old := o.Head
+	l.markClock(o, r)
+	head := l.headOf(r)
+	switch {
+	case old == nil:
+		l.emit(o.Name, record.FirstAnswer, func(e *record.Event) { e.New, e.NewArtifacts = head.Identity, head.Artifacts })
+	case old.Identity == head.Identity && old.Ordered == head.Ordered:
+		o.Head = l.same(o, old, head)
+		return nil
+	case old.Identity == head.Identity:
+		l.emit(o.Name, record.Reordered, func(e *record.Event) {
+			e.OldArtifacts, e.NewArtifacts = old.Artifacts, head.Artifacts
+		})
+		kept := l.same(o, old, head)
+		kept.Artifacts, kept.Bytes, kept.Ordered = head.Artifacts, head.Bytes, head.Ordered
+		o.Head = kept
+		return l.putContract(o.Name, old, r)
+	default:
+		l.change(o, old, head, r.contract, reread)
+	}
+	o.Head = head
+	return l.putContract(o.Name, old, r)
+}
+
+// headOf returns the head that a reading would be.
+func (l *line) headOf(r reading) *record.Head {
 	head := &record.Head{
 		Artifacts: r.artifacts, Capture: *r.Capture, Confirmed: true, FirstObserved: l.b.in.Plan.Day,
 		Identity: r.Identity, Ordered: r.Ordered, Tools: r.Tools,
@@ -302,33 +336,83 @@ func (l *line) succeed(o *record.Observation, t record.PlanTarget, r reading) er
 	for _, p := range r.Pages {
 		head.Bytes += int64(len(p))
 	}
-	if old != nil && r.Observed.Before(old.Capture.ObservedAt.Time) {
-		o.Flags = mergeFlags(o.Flags, []record.Flag{record.FlagClockBack})
-	}
-	switch {
-	case old == nil:
-		l.emit(o.Name, record.FirstAnswer, func(e *record.Event) { e.New, e.NewArtifacts = head.Identity, head.Artifacts })
-	case old.Identity == head.Identity && old.Ordered == head.Ordered:
-		o.Head = l.again(o, old, head)
-		return nil
-	case old.Identity == head.Identity:
-		l.emit(o.Name, record.Reordered, func(e *record.Event) {
-			e.OldArtifacts, e.NewArtifacts = old.Artifacts, head.Artifacts
-		})
-		kept := l.again(o, old, head)
-		kept.Artifacts, kept.Bytes, kept.Ordered = head.Artifacts, head.Bytes, head.Ordered
-		o.Head = kept
-		return l.putContract(o.Name, old, r)
-	default:
-		l.drift(o, old, head, r.contract)
-	}
-	o.Head = head
-	return l.putContract(o.Name, old, r)
+	return head
 }
 
-// again enters a reading that found the contract of the head: it confirms it,
-// and replaces the capture whole when another member than the time changed.
-func (l *line) again(o *record.Observation, old, head *record.Head) *record.Head {
+// markClock flags a reading that is dated before the one it follows.
+func (l *line) markClock(o *record.Observation, r reading) {
+	if o.Head != nil && r.Observed.Before(o.Head.Capture.ObservedAt.Time) {
+		o.Flags = mergeFlags(o.Flags, []record.Flag{record.FlagClockBack})
+	}
+}
+
+// unstable enters two readings of one run that differ, of which the first is not
+// the head: the head stays, and nothing is confirmed. Where the second one is the
+// head, it is the day's reading; where it is neither, the head was not read.
+func (l *line) unstable(o *record.Observation, t record.PlanTarget, first, second reading) error {
+	old := o.Head
+	kept := *old
+	kept.Unstable = l.b.in.Plan.Day
+	neither := second.Identity != old.Identity
+	l.emit(o.Name, record.Unstable, func(e *record.Event) {
+		e.Old, e.OldArtifacts, e.New, e.NewArtifacts = old.Identity, old.Artifacts, first.Identity, first.artifacts
+		e.Reread = record.RereadDifferent
+		if neither {
+			e.Other, e.OtherArtifacts = second.Identity, second.artifacts
+		}
+	})
+	if neither {
+		o.Flags = mergeFlags(t.Flags, first.Flags)
+		l.markClock(o, first)
+		kept.LastObserved = l.lastRead(o.Name)
+	} else {
+		o.Flags = mergeFlags(t.Flags, second.Flags)
+		if err := l.setServer(o, second.Result); err != nil {
+			return err
+		}
+		l.markClock(o, second)
+		kept.LastObserved = ""
+		if !kept.Capture.Same(*second.Capture) {
+			kept.Capture = *second.Capture
+		}
+	}
+	o.Head = &kept
+	if err := l.putRejected(o.Name, archive.Other, first.Pages); err != nil {
+		return err
+	}
+	if !neither {
+		second.Pages = nil
+	}
+	return l.putRejected(o.Name, archive.OtherB, second.Pages)
+}
+
+// putRejected writes the bodies of a reading that did not become the head, and
+// removes the pages that the one before had beyond.
+func (l *line) putRejected(name, which string, pages [][]byte) error {
+	part := func(n int) string {
+		return archive.BodyPath(l.methodology.Version, name, archive.RejectedPart(which, n))
+	}
+	for i, p := range pages {
+		if err := l.putBody(part(i+1), p); err != nil {
+			return err
+		}
+	}
+	for n := len(pages) + 1; ; n++ {
+		switch there, err := l.b.in.Tree.Has(part(n)); {
+		case err != nil:
+			return err
+		case !there:
+			return nil
+		}
+		if err := l.b.in.Remove(part(n)); err != nil {
+			return err
+		}
+	}
+}
+
+// same enters a reading that found the contract of the head: it confirms it, and
+// replaces the capture whole when another member than the time changed.
+func (l *line) same(o *record.Observation, old, head *record.Head) *record.Head {
 	kept := *old
 	kept.LastObserved = ""
 	if !kept.Confirmed {
@@ -341,19 +425,26 @@ func (l *line) again(o *record.Observation, old, head *record.Head) *record.Head
 	return &kept
 }
 
-// drift enters a contract that is not the head's.
-func (l *line) drift(o *record.Observation, old, head *record.Head, is *contract.Contract) {
+// change enters a contract that is not the head's, of which a second reading, if
+// one was made, did not say otherwise. Under a methodology that lets captures
+// restrict drift, one that was read under other conditions is a capture
+// difference, which nothing is left to confirm of.
+func (l *line) change(o *record.Observation, old, head *record.Head, is *contract.Contract, reread record.Reread) {
 	d := l.compare(o.Name, is)
 	if old.Tools > 0 && head.Tools == 0 {
 		o.Flags = mergeFlags(o.Flags, []record.Flag{record.FlagAllToolsGone})
 	}
-	head.Confirmed = false
 	differs := old.Capture.Differs(head.Capture)
 	comparable := len(differs) == 0
-	l.emit(o.Name, record.Drift, func(e *record.Event) {
+	kind := record.Drift
+	if l.methodology.CaptureRestricts && !comparable {
+		kind = record.CaptureDifference
+	}
+	head.Confirmed = kind == record.CaptureDifference || reread == record.RereadSame
+	l.emit(o.Name, kind, func(e *record.Event) {
 		e.Old, e.New, e.OldArtifacts, e.NewArtifacts = old.Identity, head.Identity, old.Artifacts, head.Artifacts
 		e.OldFirst, e.LastSame, e.FirstDifferent = old.FirstObserved, l.lastRead(o.Name), l.b.in.Plan.Day
-		e.Reread, e.Comparable, e.Differs, e.Classes = record.RereadNone, &comparable, differs, d.Classes
+		e.Reread, e.Comparable, e.Differs, e.Classes = reread, &comparable, differs, d.Classes
 		for _, c := range d.Tools {
 			e.Changes = append(e.Changes, record.ToolChange{Kind: string(c.Kind), Members: c.Members, Name: c.Name})
 		}

@@ -20,6 +20,8 @@ import (
 // A sim records days into a tree in memory, as the daily job does into a commit.
 type sim struct {
 	t      *testing.T
+	method string // methodology; default v1
+	both   bool   // runs read under v1 and v2, and method is the one looked at
 	fs     fstest.MapFS
 	listed map[string]string // name to endpoint; "" has no remote
 	order  []string          // of the listing
@@ -28,7 +30,7 @@ type sim struct {
 }
 
 func newSim(t *testing.T, names ...string) *sim {
-	s := &sim{t: t, fs: fstest.MapFS{}, listed: map[string]string{}}
+	s := &sim{t: t, method: "v1", fs: fstest.MapFS{}, listed: map[string]string{}}
 	for _, n := range names {
 		s.list(n, "https://"+strings.ReplaceAll(n, "/", ".")+"/mcp")
 	}
@@ -52,6 +54,7 @@ type day struct {
 	day        record.Day
 	run        string                   // default: the day
 	got        map[string]record.Result // by name; a target without one was not probed
+	again      map[string]record.Result // second readings of the run, by name
 	incomplete bool                     // the listing was cut short
 	live       []string                 // unlisted names of which a version remains
 	limit      int
@@ -79,12 +82,20 @@ func fails(class record.ErrorClass) record.Result {
 	return record.Result{Class: class, Step: record.StepInitialize}
 }
 
+// methods returns the methodologies that a run reads with.
+func (s *sim) methods() []string {
+	if s.both {
+		return []string{"v1", "v2"}
+	}
+	return []string{s.method}
+}
+
 func (s *sim) tree() *archive.Tree { return archive.Open(s.fs) }
 
 // row returns the newest row of a target.
 func (s *sim) row(name string) record.Observation {
 	s.t.Helper()
-	rows, err := s.tree().Current("v1")
+	rows, err := s.tree().Current(s.method)
 	i := slices.IndexFunc(rows, func(o record.Observation) bool { return o.Name == name })
 	if err != nil || i < 0 {
 		s.t.Fatalf("the row of %q is number %d of current/, %v", name, i, err)
@@ -127,7 +138,7 @@ func (s *sim) record(d day) (*Summary, error) {
 	}
 	in := Input{
 		Tree: s.tree(), Log: func(line string) { s.said = append(s.said, line) }, BlobID: func(b []byte) string { return canon.Sum(b).Hex()[:40] },
-		Plan: record.PlanHeader{Run: d.run, Day: d.day, Methodologies: []string{"v1"}, Limit: d.limit, ProberVersion: "0", Planned: record.At(at)},
+		Plan: record.PlanHeader{Run: d.run, Day: d.day, Methodologies: s.methods(), Limit: d.limit, ProberVersion: "0", Planned: record.At(at)},
 	}
 	in.Listing = record.ListingHeader{Complete: !d.incomplete, Kept: d.run != string(d.day)}
 	for _, n := range s.order {
@@ -153,18 +164,26 @@ func (s *sim) record(d day) (*Summary, error) {
 	for i, t := range target.Choose(pop.ListingRows(), target.OptOut{}) {
 		pt := record.PlanTarget{Name: t.Name, Endpoint: t.Endpoint, Reason: t.Reason, Missed: d.limit > 0 && i >= d.limit}
 		if slices.Contains(d.skip, t.Name) {
-			pt.Skip = []string{"v1"}
+			pt.Skip = []string{s.method}
 		}
 		in.Targets = append(in.Targets, pt)
 	}
 	in.Results = func(yield func(record.Result) error) error {
-		for _, name := range slices.Sorted(maps.Keys(d.got)) {
-			r := s.result(name, d.got[name], record.At(at))
-			if d.lie != nil {
-				d.lie(&r)
-			}
-			if err := yield(r); err != nil {
-				return err
+		looked := s.method
+		defer func() { s.method = looked }()
+		for _, s.method = range s.methods() {
+			for _, name := range slices.Sorted(maps.Keys(d.got)) {
+				r := s.result(name, d.got[name], record.At(at))
+				if again, ok := d.again[name]; ok && s.method != "v1" || ok && !s.both {
+					second := s.result(name, again, record.At(at.Add(time.Second)))
+					r.Second = &second
+				}
+				if d.lie != nil {
+					d.lie(&r)
+				}
+				if err := yield(r); err != nil {
+					return err
+				}
 			}
 		}
 		return nil
@@ -195,7 +214,7 @@ func (s *sim) record(d day) (*Summary, error) {
 
 // result completes a reading as the prober does.
 func (s *sim) result(name string, r record.Result, at record.Time) record.Result {
-	r.Name, r.Method, r.Observed = name, "v1", at
+	r.Name, r.Method, r.Observed = name, s.method, at
 	if r.Class != record.Success {
 		return r
 	}
@@ -203,11 +222,13 @@ func (s *sim) result(name string, r record.Result, at record.Time) record.Result
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if r.Identity, err = c.Identity("v1"); err != nil {
+	if r.Identity, err = c.Identity(s.method); err != nil {
 		s.t.Fatal(err)
 	}
-	if r.Ordered, err = c.Identity("v2"); err != nil {
-		s.t.Fatal(err)
+	if s.method == "v1" {
+		if r.Ordered, err = c.Identity("v2"); err != nil {
+			s.t.Fatal(err)
+		}
 	}
 	capture := *r.Capture
 	capture.ObservedAt = at
@@ -233,13 +254,18 @@ func (s *sim) checkFold() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	folded, head, err := s.tree().Fold("v1", runs[len(runs)-1])
+	folded, head, err := s.tree().Fold(s.method, runs[len(runs)-1])
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	current, err := s.tree().Current("v1")
+	current, err := s.tree().Current(s.method)
 	if err != nil {
 		s.t.Fatal(err)
+	}
+	for _, o := range current {
+		if why := o.Fault(); why != "" {
+			s.t.Errorf("after %s: the row of %s: %s", head.Run, o.Name, why)
+		}
 	}
 	a, _ := json.Marshal(folded)
 	b, _ := json.Marshal(current)

@@ -57,16 +57,23 @@ func millis(ms int64) string {
 }
 
 // message returns the commit message of a run (DESIGN.md section 5, "Git"). The
-// figures are those of the newest methodology that read.
+// subject and the coverage are those of the series of record, or of the oldest
+// methodology that read; a line each says what the others got.
 func message(s *Summary) string {
 	versions := slices.Sorted(maps.Keys(s.Run.Methodologies))
-	c := s.Run.Methodologies[versions[len(versions)-1]]
+	c := s.Run.Methodologies[versions[0]]
 	var b strings.Builder
 	coverage := "coverage " + percent(c.Coverage)
 	if s.Run.Partial {
 		coverage = "partial"
 	}
-	fmt.Fprintf(&b, "observe %s: %s answered, %s changed, %s\n\n", s.Run.Run, thousands(c.Answered), thousands(s.Drifted), coverage)
+	fmt.Fprintf(&b, "observe %s: %s answered, %s changed, %s\n\n", s.Run.Run, thousands(c.Answered), thousands(s.Drifted[versions[0]]), coverage)
+	for i, v := range versions[1:] {
+		fmt.Fprintf(&b, "%s: %s answered, %s changed\n", v, thousands(s.Run.Methodologies[v].Answered), thousands(s.Drifted[v]))
+		if i == len(versions)-2 {
+			b.WriteByte('\n')
+		}
+	}
 	trailer := func(key, value string) { fmt.Fprintf(&b, "%s: %s\n", key, value) }
 	trailer("Run", s.Run.Run)
 	trailer("Prober-Version", s.Run.ProberVersion)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mcpstrata/mcpstrata/internal/jsonrpc"
@@ -18,9 +19,9 @@ import (
 
 const (
 	sessionHeader = "Mcp-Session-Id"
+	versionHeader = "Mcp-Protocol-Version"
+	methodHeader  = "Mcp-Method"
 	maxSession    = 1 << 10 // bytes; real ones have 26 to 40
-	// notifyShare of the request timeout is what the notification may take.
-	notifyShare = 4
 	// grace is how long an answer that is known may take to end, so that its
 	// connection can carry the next request. A stream that stays open costs it.
 	grace = 20 * time.Millisecond
@@ -158,31 +159,42 @@ func transport(f *safehttp.Error) record.Outcome {
 	return o
 }
 
-// refused returns the outcome of an answer whose status is not 200 to 299.
-func (e *exchange) refused(resp *safehttp.Response, id int64) record.Outcome {
+// refused returns the answer that has a status which is not 200 to 299.
+func refused(resp *safehttp.Response, m message) answer {
+	body := sync.OnceValue(func() []byte { return statusBody(resp) })
+	rpcError := func() *jsonrpc.Error {
+		r, _ := jsonrpc.Read(body(), m.id)
+		return r.Error
+	}
 	o := record.Outcome{HTTPStatus: resp.Status}
 	switch s := resp.Status; {
 	case s == http.StatusUnauthorized:
 		o.Class = record.Auth
 	case s == http.StatusForbidden:
-		o.Class, o.Detail = record.Auth, forbidden(resp)
+		o.Class, o.Detail = record.Auth, forbidden(resp.Header, body)
 	case s == http.StatusTooManyRequests:
 		o.Class = record.RateLimited
 	case s == http.StatusPaymentRequired:
 		o.Class, o.Detail = record.HTTP4xx, record.DetailPaymentRequired
-	case s == http.StatusNotFound && e.session != "":
+	case s == http.StatusNotFound && m.session != "":
 		o.Class, o.Detail = record.HTTP4xx, record.DetailSession
 	case s >= 400 && s <= 499:
 		o.Class = record.HTTP4xx
-		if r, err := jsonrpc.Read(statusBody(resp), id); err == nil && r.Error != nil {
-			o.Detail = record.RPCDetail(r.Error.Code)
+		if err := rpcError(); err != nil {
+			o.Detail = record.RPCDetail(err.Code)
 		}
 	case s >= 500 && s <= 599:
 		o.Class = record.HTTP5xx
 	default:
 		o.Class, o.Detail = record.Parse, record.DetailNotJSONRPC
 	}
-	return o
+	a := answer{outcome: o}
+	if m.look || m.modern {
+		if err := rpcError(); err != nil {
+			a.refusal = readRefusal(err, resp.Status)
+		}
+	}
+	return a
 }
 
 // statusBody returns the first maxStatusBody bytes of a body, or as much as
@@ -200,15 +212,15 @@ var hostWords = []string{
 	"origin header", "invalid origin", "origin not allowed", "origin is not allowed",
 }
 
-// forbidden returns the detail of a 403.
-func forbidden(resp *safehttp.Response) record.Detail {
-	if resp.Header.Get("Cf-Mitigated") != "" {
+// forbidden returns the detail of a 403 with this header and body.
+func forbidden(h http.Header, read func() []byte) record.Detail {
+	if h.Get("Cf-Mitigated") != "" {
 		return record.DetailWAF
 	}
-	body := bytes.ToLower(bytes.TrimLeft(statusBody(resp), "\ufeff \t\r\n"))
+	body := bytes.ToLower(bytes.TrimLeft(read(), "\ufeff \t\r\n"))
 	page := bytes.HasPrefix(body, []byte("<"))
 	if len(body) == 0 {
-		page = mediaType(resp.Header.Get("Content-Type")) == "text/html"
+		page = mediaType(h.Get("Content-Type")) == "text/html"
 	}
 	if page {
 		return record.DetailWAF

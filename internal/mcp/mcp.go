@@ -1,24 +1,80 @@
 // Package mcp speaks just enough MCP to have a server list its tools, and returns
 // the bytes with the conditions.
 //
-// It speaks the era of the handshake, as methodology v1 asks. It never calls a tool,
-// never fetches what an answer names, sends no credentials, no Origin and no
-// declared header.
+// It never calls a tool, never fetches what an answer names, sends no credentials,
+// no Origin and no declared header. What it sends beyond that is decided by the
+// members of the [record.Methodology], in one sequence for every methodology and
+// transport.
 //
 // # The exchange
 //
-// Three POSTs (seeds: mcp-schema-methodology-v1, "Probe"): initialize with id 1
-// and no capabilities; notifications/initialized, best effort; tools/list with
-// id 2 and empty params, with the session id that the answer to initialize gave.
-// The first mandatory step that fails ends the reading. Each request has the
+// Methodology v1 is three POSTs (seeds: mcp-schema-methodology-v1, "Probe"):
+// initialize with id 1 and no capabilities; notifications/initialized, best
+// effort; tools/list with id 2 and empty params, with the session id that the
+// answer to initialize gave. The first mandatory step that fails ends the
+// reading. Nothing is retried, no session is ended. Each request has the
 // methodology's RequestTimeout for everything including its body; the
 // notification has a quarter of it, only its headers are waited for, and nothing
-// about it matters. Nothing is retried. The requests are the same bytes every
-// day, so that a server which says the same sends the same bytes.
+// about it matters. The requests are the same bytes every day, so that a server
+// which says the same sends the same bytes.
 //
 // A session id is sent back only if it is 1 to 1,024 bytes of visible ASCII (MCP
 // 2025-03-26, "Session Management"); another one is ignored, as if the server
 // had given none.
+//
+// Methodology v2 differs in this (DESIGN.md 4, protocol.md 1.7):
+//
+//   - VersionHeader: what follows the handshake carries MCP-Protocol-Version with
+//     the negotiated version, if that is a date from 2025-06-18 on.
+//   - FollowPages: see "Pages".
+//   - ModernEra: see "The era without a handshake".
+//   - Reinitialize: a 404 to a request that carried a session id is a lost
+//     session. It is begun anew once, without an id, and the list is read from
+//     its first page; what came of the lost session is dropped. The reading has
+//     the flag session_renewed. A second loss is http_4xx/session.
+//   - CloseSession: a session that is not lost is ended by DELETE with its id and
+//     the version, also when the list failed. That is as little waited for as the
+//     notification, and nothing about it matters.
+//
+// # The era without a handshake
+//
+// A server speaks 2026-07-28 and nothing else if its answer to initialize, under
+// any status, is a JSON-RPC error -32020, -32021 or -32022, or, under 400 or 404
+// (or where there is no status), a JSON-RPC error whose message or a text in
+// whose data names _meta. Of a body beside a status from 400 on, 64 KiB are read.
+// Then server/discover takes the place of the handshake, with id 1: its answer is
+// the reading's Init, its capabilities and instructions are the server's, and the
+// server's name is in the _meta of its result, else in serverInfo. It is
+// mandatory: every server of that era has it. Every request has the _meta of
+// protocol.md 1.5 and, over HTTP, the headers MCP-Protocol-Version and Mcp-Method.
+//
+// The first request of that era that is refused by -32022 is sent once more if
+// the data of the error list a version that is spoken here, in supported or
+// supportedVersions. That can only be 2026-07-28, the version that was refused:
+// servers that come up behave so, and the conformance suite.
+//
+// A handshake that agrees on 2026-07-28, which no version of the protocol
+// provides for, is followed by requests of that version's form. A methodology
+// whose ProtocolVersion is 2026-07-28 begins with server/discover.
+//
+// # Pages
+//
+// A cursor is a string; anything else, null for one, ends the list, and so does
+// its absence. The empty string is a cursor and is sent (MCP 2026-07-28,
+// "Pagination"). Page n has the id n+1, in every session and on every day.
+//
+// A list is left before its end, as a success that is not complete, at a cursor
+// that was sent before (cursor_repeated; the page that repeats it is kept), and
+// with list_capped: at 200 pages, at 10,000 elements, at 32 MiB of bodies, at
+// [canon.MaxValues] times two JSON values, or at a cursor of more than 16 KiB. A
+// further page that would exceed one of the sums is not kept and not counted. A
+// further page that fails fails the reading, at step tools/list#n.
+//
+// All requests of a reading that have to be answered may take six times the
+// RequestTimeout together, by the client's clock and without waits for a turn:
+// enough for every sequence of steps, with a quarter left for further pages.
+// With the notifications and the end of the session no server holds a reading for
+// longer than 6.75 times that, 135 seconds. What is out of time is timeout.
 //
 // # How it ended
 //
@@ -41,9 +97,9 @@
 // # What is kept
 //
 // The decoded bytes of a body, verbatim; of an event stream up to the end of the
-// event that answers, where reading stops. A reading is complete unless the
-// result has a nextCursor that is a string, the empty one included (MCP
-// 2026-07-28, "Pagination").
+// event that answers, where reading stops. Under v1, which reads one page, a
+// reading is complete unless that page has a cursor. An announced change of the
+// list is a flag and no reason to read again.
 //
 // # Memory
 //
@@ -57,16 +113,12 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
-	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/mcpstrata/mcpstrata/internal/canon"
 	"github.com/mcpstrata/mcpstrata/internal/record"
 	"github.com/mcpstrata/mcpstrata/internal/safehttp"
 )
@@ -97,16 +149,16 @@ type Client struct {
 type Reading struct {
 	Outcome  record.Outcome
 	Observed time.Time      // when the reading began
-	Init     []byte         // body that answered initialize; nil if that step failed
+	Init     []byte         // body that answered initialize, or server/discover in its place; nil if that step failed
 	Pages    [][]byte       // bodies that answered tools/list, in page order; nil unless the reading succeeded
 	Capture  record.Capture // the conditions, as far as the reading came
-	Server   *record.Server // nil if initialize failed
-	Flags    []record.Flag  // of both answers, sorted, each once; nil unless the reading succeeded
+	Server   *record.Server // nil if Init is
+	Flags    []record.Flag  // of the answers and of the exchange, sorted, each once; nil unless the reading succeeded
 
-	InitLatency time.Duration // of initialize, from sending to the end of the answer or failure; -1 if it was not sent
-	ListLatency time.Duration // of tools/list; -1 if it was not sent
+	InitLatency time.Duration // of the request that Init answers or that failed for it, from sending to the end of the answer or failure; -1 if it was not sent
+	ListLatency time.Duration // of tools/list, all pages together; -1 if it was not sent
 
-	Requests   int           // HTTP requests made, redirects that were followed and the notification included
+	Requests   int           // HTTP requests made, redirects that were followed, the notification and the end of the session included
 	RetryAfter time.Duration // how long the failing answer asked to wait, from 0 to 24 hours; 0 if it did not
 }
 
@@ -115,36 +167,11 @@ type Reading struct {
 // telling: ctx was cancelled or its own deadline passed, or this machine had no
 // means left to make the request.
 func (c *Client) Read(ctx context.Context, endpoint string, m record.Methodology) (Reading, error) {
-	e := c.begin(endpoint, m)
-	if err := e.read(ctx); err != nil {
+	reading, err := c.read(ctx, &httpLink{client: c, endpoint: endpoint}, m)
+	if err != nil {
 		return Reading{}, fmt.Errorf("reading the tools of %s: %w", endpoint, err)
 	}
-	return e.reading, nil
-}
-
-// An exchange is one reading in the making.
-type exchange struct {
-	client   *Client
-	endpoint string
-	m        record.Methodology
-	session  string // id that the server gave; "" if none
-	flags    []record.Flag
-	reading  Reading
-}
-
-func (c *Client) begin(endpoint string, m record.Methodology) *exchange {
-	observed := c.now()
-	return &exchange{client: c, endpoint: endpoint, m: m, reading: Reading{
-		Observed: observed,
-		Capture: record.Capture{
-			ClientCapabilities: []string{},
-			ObservedAt:         record.At(observed),
-			Protocol:           record.Protocol{Requested: m.ProtocolVersion},
-			Transport:          "streamable-http",
-		},
-		InitLatency: -1,
-		ListLatency: -1,
-	}}
+	return reading, nil
 }
 
 func (c *Client) now() time.Time {
@@ -152,196 +179,4 @@ func (c *Client) now() time.Time {
 		return time.Now()
 	}
 	return c.Now()
-}
-
-// read makes the steps, up to the first mandatory one that fails.
-func (e *exchange) read(ctx context.Context) error {
-	if ok, err := e.initialize(ctx); err != nil || !ok {
-		return err
-	}
-	if err := e.notify(ctx); err != nil {
-		return err
-	}
-	ok, err := e.list(ctx)
-	if err != nil || !ok {
-		return err
-	}
-	slices.Sort(e.flags)
-	e.reading.Flags = slices.Compact(e.flags)
-	return nil
-}
-
-// The ids and bodies of the requests. They never change.
-const (
-	initializeID = 1
-	listID       = 2
-
-	initializedBody = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
-	listBody        = `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}`
-)
-
-// initializeBody returns the request that begins the handshake.
-func initializeBody(protocol string, info Info) []byte {
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%s,"capabilities":{},"clientInfo":%s}}`,
-		quote(protocol), info.bytes())
-}
-
-func quote(s string) []byte {
-	b, _ := json.Marshal(s) // of a string, can't fail
-	return b
-}
-
-// initialize makes the first step and takes from its answer what the later ones
-// need. It reports whether it succeeded.
-func (e *exchange) initialize(ctx context.Context) (bool, error) {
-	body := initializeBody(e.m.ProtocolVersion, e.client.Info)
-	a, err := e.ask(ctx, record.StepInitialize, body, initializeID, func(result *canon.Value) {
-		e.reading.Server = readServer(result)
-		e.reading.Capture.Protocol.Negotiated = text(result.Get("protocolVersion"), maxVersion)
-	})
-	e.reading.InitLatency = a.latency
-	if err != nil || !a.outcome.OK() {
-		return false, err
-	}
-	e.reading.Init = a.body
-	e.session = sessionID(a.header)
-	return true, nil
-}
-
-// notify sends notifications/initialized. Nothing about its answer matters
-// (protocol.md 1.7); the only error is that ctx is done.
-func (e *exchange) notify(ctx context.Context) error {
-	short, cancel := context.WithTimeout(ctx, e.m.RequestTimeout/notifyShare)
-	defer cancel()
-	resp, err := e.client.HTTP.Do(short, e.request([]byte(initializedBody)))
-	if err == nil {
-		e.reading.Requests += 1 + resp.Redirects + resp.Resent
-		resp.Finish(grace)
-	} else {
-		f := failure(err)
-		e.reading.Requests += 1 + f.Redirects + f.Resent
-	}
-	return ctx.Err()
-}
-
-// list reads the list. It reports whether it succeeded.
-func (e *exchange) list(ctx context.Context) (bool, error) {
-	step := record.ListStep(1)
-	a, err := e.ask(ctx, step, []byte(listBody), listID, func(result *canon.Value) {
-		cursor := result.Get("nextCursor")
-		e.reading.Capture.Pages = record.Pages{Complete: cursor == nil || cursor.Kind != canon.String, Read: 1}
-	})
-	e.reading.ListLatency = a.latency
-	if err != nil || !a.outcome.OK() {
-		return false, err
-	}
-	e.reading.Pages = [][]byte{a.body}
-	return true, nil
-}
-
-// An answer is what one mandatory request got.
-type answer struct {
-	outcome record.Outcome
-	header  http.Header
-	body    []byte // as kept
-	flags   []record.Flag
-	waited  time.Duration // for its turn to be parsed
-	latency time.Duration // without that
-}
-
-// ask sends a mandatory request, reads its answer and, if that is a result which
-// is an object, has use take from it what is needed; use keeps no part of it, and
-// strings only if it cloned them. A failure of the server becomes the outcome of the reading; the error is ours, as of [Client.Read].
-func (e *exchange) ask(parent context.Context, step record.Step, body []byte, id int64, use func(*canon.Value)) (answer, error) {
-	ctx, cancel := context.WithTimeout(parent, e.m.RequestTimeout)
-	defer cancel()
-	start := e.client.now()
-	resp, a, err := e.send(ctx, body)
-	if resp != nil {
-		a = e.receive(parent, resp, id, use)
-	}
-	a.latency = max(0, e.client.now().Sub(start)-a.waited)
-	if resp != nil {
-		resp.Finish(grace)
-	}
-	if err != nil {
-		return answer{}, err
-	}
-	if err := parent.Err(); err != nil && !a.outcome.OK() {
-		return answer{}, err
-	}
-	if a.outcome.OK() {
-		e.flags = append(e.flags, a.flags...)
-		return a, nil
-	}
-	if a.outcome.Class == record.NoEndpoint {
-		a.latency = -1 // nothing was sent
-	} else {
-		a.outcome.Step = step
-	}
-	e.reading.Outcome = a.outcome
-	e.reading.RetryAfter = retryAfter(a.header, e.client.now())
-	return a, nil
-}
-
-// send makes one request. It returns its response, which the caller finishes, or
-// the answer or error that stand for there being none.
-func (e *exchange) send(ctx context.Context, body []byte) (*safehttp.Response, answer, error) {
-	resp, err := e.client.HTTP.Do(ctx, e.request(body))
-	if err != nil {
-		f := failure(err)
-		if f.Kind == safehttp.Local {
-			return nil, answer{}, err
-		}
-		if f.Kind != safehttp.BadURL {
-			e.reading.Requests += 1 + f.Redirects + f.Resent
-		}
-		return nil, answer{outcome: transport(f)}, nil
-	}
-	e.reading.Requests += 1 + resp.Redirects + resp.Resent
-	return resp, answer{}, nil
-}
-
-// receive reads an answer as far as it matters. ctx bounds the wait for its turn
-// to be parsed; the context of the request bounds reading it.
-func (e *exchange) receive(ctx context.Context, resp *safehttp.Response, id int64, use func(*canon.Value)) (a answer) {
-	a.header = resp.Header
-	if resp.Status < 200 || resp.Status > 299 {
-		a.outcome = e.refused(resp, id)
-		return a
-	}
-	t := turn{client: e.client}
-	defer t.end()
-	kept, response, err := readAnswer(ctx, resp.Body, id, &t)
-	a.waited = t.waited
-	if err != nil {
-		a.outcome = unread(resp.Status, err)
-		return a
-	}
-	if response.Error != nil {
-		a.outcome = record.Outcome{Class: record.Parse, Detail: record.RPCDetail(response.Error.Code), HTTPStatus: resp.Status}
-		return a
-	}
-	if response.Result.Kind != canon.Object {
-		a.outcome = record.Outcome{Class: record.Parse, Detail: record.DetailNotJSONRPC, HTTPStatus: resp.Status}
-		return a
-	}
-	use(response.Result)
-	a.body, a.flags = kept, slices.Clone(response.Flags)
-	if !mediaTypeFits(resp.Header.Get("Content-Type"), kept) {
-		a.flags = append(a.flags, record.FlagContentType)
-	}
-	return a
-}
-
-// request returns the POST that carries a message.
-func (e *exchange) request(body []byte) safehttp.Request {
-	h := http.Header{
-		"Accept":       {"application/json, text/event-stream"},
-		"Content-Type": {"application/json"},
-	}
-	if e.session != "" {
-		h.Set(sessionHeader, e.session)
-	}
-	return safehttp.Request{Method: http.MethodPost, URL: e.endpoint, Header: h, Body: body}
 }

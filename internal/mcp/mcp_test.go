@@ -92,6 +92,9 @@ func zipped(text string) handler {
 	}
 }
 
+// bodyHeader is where a fake hands the body of a request to its handlers.
+const bodyHeader = "Test-Body"
+
 // A seen is a request as a fake server saw it.
 type seen struct {
 	Method, Path, Step string
@@ -135,6 +138,8 @@ func newUnstarted(steps map[string]handler) *fake {
 		f.mu.Lock()
 		f.seen = append(f.seen, seen{r.Method, r.URL.Path, message.Method, r.Header, string(b)})
 		f.mu.Unlock()
+		r.Header = r.Header.Clone()
+		r.Header.Set(bodyHeader, string(b))
 		if h := steps[message.Method]; h != nil {
 			h(w, r)
 		} else if h := good[message.Method]; h != nil {
@@ -719,7 +724,7 @@ func TestReadServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := readServer(v)
+			got := readServer(v, v.Get("serverInfo"))
 			if got.Capabilities == nil {
 				t.Error("capabilities are nil, want an empty list")
 			}

@@ -17,9 +17,13 @@ const (
 	maxVersion      = 64  // bytes of a protocol version
 )
 
-// readServer returns what the result of initialize says of the server.
-func readServer(result *canon.Value) *record.Server {
-	info := result.Get("serverInfo")
+// metaServerInfo is the member of _meta that names a server of the era without a
+// handshake.
+const metaServerInfo = "io.modelcontextprotocol/serverInfo"
+
+// readServer returns what a result that holds capabilities and instructions, and
+// the object info, say of the server.
+func readServer(result, info *canon.Value) *record.Server {
 	s := &record.Server{
 		Capabilities: capabilities(result.Get("capabilities")),
 		Name:         text(info.Get("name"), maxText),

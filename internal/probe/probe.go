@@ -7,8 +7,9 @@
 // How the server behaved is the outcome in the [record.Result], never an error.
 // The exchange itself decides it first (transport, then status, then body). If
 // the exchange succeeded but its bodies hold no contract, or one that the
-// methodology's canonical form refuses, the outcome is parse at step tools/list
-// with the status of the answer (DESIGN.md 6).
+// methodology's canonical form refuses, the outcome is parse with the status of
+// the answer, at the step that read the first page which is to blame: tools/list,
+// tools/list#2 … (DESIGN.md 6). A number outside float64 is one that v2 refuses.
 //
 // # What a result holds
 //
@@ -25,6 +26,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/mcpstrata/mcpstrata/internal/contract"
@@ -67,16 +69,29 @@ func (p *Prober) Attempt(ctx context.Context, endpoint string, m record.Methodol
 	if err != nil {
 		return Attempt{}, fmt.Errorf("probing %s: %w", endpoint, err)
 	}
+	r, err := p.Result(ctx, "", reading, m)
+	if err != nil {
+		return Attempt{}, fmt.Errorf("probing %s: %w", endpoint, err)
+	}
+	return Attempt{Result: r, RetryAfter: reading.RetryAfter}, nil
+}
+
+// Result returns the reading of a server, however it was reached, as the result
+// of the target name. It fails only when ctx is done before the reading's bodies
+// may be read as a contract, with ctx's error.
+func (p *Prober) Result(ctx context.Context, name string, reading mcp.Reading, m record.Methodology) (record.Result, error) {
 	var sizes []int
 	for _, page := range reading.Pages {
 		sizes = append(sizes, len(page))
 	}
 	leave, err := p.MCP.Admit(ctx, sizes...)
 	if err != nil {
-		return Attempt{}, fmt.Errorf("probing %s: %w", endpoint, err)
+		return record.Result{}, err
 	}
 	defer leave()
-	return Attempt{Result: result(reading, m), RetryAfter: reading.RetryAfter}, nil
+	r := result(reading, m)
+	r.Name = name
+	return r, nil
 }
 
 // result makes a record of a reading.
@@ -102,11 +117,11 @@ func result(reading mcp.Reading, m record.Methodology) record.Result {
 func addContract(r *record.Result, reading mcp.Reading, m record.Methodology) record.Outcome {
 	c, err := contract.Read(reading.Pages)
 	if err != nil {
-		return unreadable(err)
+		return unreadable(err, pageOf(reading.Pages, m.CanonicalForm))
 	}
 	identity, err := c.Identity(m.CanonicalForm)
 	if err != nil {
-		return unreadable(err)
+		return unreadable(err, pageOf(reading.Pages, m.CanonicalForm))
 	}
 	if m.CanonicalForm != orderedForm {
 		if ordered, err := c.Identity(orderedForm); err == nil {
@@ -125,10 +140,22 @@ func addContract(r *record.Result, reading mcp.Reading, m record.Methodology) re
 	return record.Outcome{}
 }
 
-// unreadable returns the outcome for bodies that err kept from being a contract.
-// They came with a 200: mcp lets nothing else through.
-func unreadable(err error) record.Outcome {
-	o := record.Outcome{Class: record.Parse, Detail: record.DetailInvalidJSON, Step: record.StepToolsList, HTTPStatus: 200}
+// pageOf returns the number, from 1, of the page that keeps pages from being a
+// contract: the last of the fewest pages that are none.
+func pageOf(pages [][]byte, form string) int {
+	return 1 + sort.Search(max(0, len(pages)-1), func(i int) bool {
+		c, err := contract.Read(pages[:i+1])
+		if err == nil {
+			_, err = c.Identity(form)
+		}
+		return err != nil
+	})
+}
+
+// unreadable returns the outcome for bodies that err kept from being a contract
+// at page n. They came with a 200: mcp lets nothing else through.
+func unreadable(err error, n int) record.Outcome {
+	o := record.Outcome{Class: record.Parse, Detail: record.DetailInvalidJSON, Step: record.ListStep(n), HTTPStatus: 200}
 	if fault, ok := errors.AsType[*jsonrpc.Fault](err); ok {
 		o.Detail = fault.Detail
 	}

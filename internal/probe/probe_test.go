@@ -34,7 +34,8 @@ func newProber(allowPrivate bool) *Prober {
 	}}
 }
 
-// Every way in which a server is known to behave is recorded as written.
+// Every way in which a server is known to behave is recorded as written, under
+// every methodology.
 func TestBehaviours(t *testing.T) {
 	ran := 0
 	for _, b := range fleet.Behaviours() {
@@ -42,51 +43,57 @@ func TestBehaviours(t *testing.T) {
 			continue // decided by the registry entry alone; nothing is probed
 		}
 		ran++
-		t.Run(b.Name, func(t *testing.T) {
-			t.Parallel()
-			url, stop, err := b.Start(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer stop()
-			m := record.V1
-			if b.Slow {
-				m.RequestTimeout = 300 * time.Millisecond
-			}
-			r, err := newProber(!b.Guarded).Probe(t.Context(), "com.example/a", url, m)
-			if err != nil {
-				t.Fatalf("Probe = %v, want a result", err)
-			}
-			got := r.Outcome()
-			if b.Want.HTTPStatus == 0 {
-				got.HTTPStatus = 0 // there may be one, but it did not decide
-			}
-			if diff := cmp.Diff(b.Want, got); diff != "" {
-				t.Errorf("outcome (-want +got):\n%s", diff)
-			}
-			if r.Name != "com.example/a" || r.Method != "v1" || r.Observed != record.At(observed) {
-				t.Errorf("result of %s under %s at %s, want what was asked for", r.Name, r.Method, r.Observed)
-			}
-			if b.Want.OK() {
-				checkSuccess(t, b, r)
-			} else {
-				checkFailure(t, r)
-			}
-		})
+		for _, m := range record.Methodologies {
+			t.Run(b.Name+"/"+m.Version, func(t *testing.T) {
+				t.Parallel()
+				url, stop, err := b.Start(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer stop()
+				if b.Slow {
+					m.RequestTimeout = 300 * time.Millisecond
+				}
+				r, err := newProber(!b.Guarded).Probe(t.Context(), "com.example/a", url, m)
+				if err != nil {
+					t.Fatalf("Probe = %v, want a result", err)
+				}
+				checkBehaviour(t, b.Under(m.Version), m, r)
+			})
+		}
 	}
 	if ran < 50 {
 		t.Errorf("%d behaviours were tried, want the many that fleet has", ran)
 	}
 }
 
-func checkSuccess(t *testing.T, b fleet.Behaviour, r record.Result) {
+func checkBehaviour(t *testing.T, b fleet.Reading, m record.Methodology, r record.Result) {
 	t.Helper()
-	if r.Capture == nil || r.Server == nil || len(r.Init) == 0 || len(r.Pages) != 1 {
+	got := r.Outcome()
+	if b.Want.HTTPStatus == 0 {
+		got.HTTPStatus = 0 // there may be one, but it did not decide
+	}
+	if diff := cmp.Diff(b.Want, got); diff != "" {
+		t.Errorf("outcome (-want +got):\n%s", diff)
+	}
+	if r.Name != "com.example/a" || r.Method != m.Version || r.Observed != record.At(observed) {
+		t.Errorf("result of %s under %s at %s, want what was asked for", r.Name, r.Method, r.Observed)
+	}
+	if b.Want.OK() {
+		checkSuccess(t, b, m, r)
+	} else {
+		checkFailure(t, r)
+	}
+}
+
+func checkSuccess(t *testing.T, b fleet.Reading, m record.Methodology, r record.Result) {
+	t.Helper()
+	if r.Capture == nil || r.Server == nil || len(r.Init) == 0 || len(r.Pages) != b.Pages {
 		t.Fatalf("capture %v, server %v, %d bytes of init, %d pages, want all that a success has", r.Capture, r.Server, len(r.Init), len(r.Pages))
 	}
 	want := record.Capture{
-		ClientCapabilities: []string{}, ObservedAt: record.At(observed), Pages: record.Pages{Complete: !b.Incomplete, Read: 1},
-		Protocol: record.Protocol{Negotiated: b.Negotiated, Requested: "2024-11-05"}, Transport: "streamable-http",
+		ClientCapabilities: []string{}, ObservedAt: record.At(observed), Pages: record.Pages{Complete: !b.Incomplete, Read: b.Pages},
+		Protocol: record.Protocol{Negotiated: b.Negotiated, Requested: m.ProtocolVersion, VersionHeader: m.VersionHeader && b.VersionHeader}, Transport: "streamable-http",
 	}
 	if diff := cmp.Diff(&want, r.Capture); diff != "" {
 		t.Errorf("capture (-want +got):\n%s", diff)
@@ -103,11 +110,14 @@ func checkSuccess(t *testing.T, b fleet.Behaviour, r record.Result) {
 	if len(c.Elems) != b.Tools || r.Tools != len(c.Tools) {
 		t.Errorf("%d elements and %d tools, want %d and %d", len(c.Elems), r.Tools, b.Tools, len(c.Tools))
 	}
-	identity, err := c.Identity("v1")
+	identity, err := c.Identity(m.CanonicalForm)
 	if err != nil || r.Identity != identity {
 		t.Errorf("identity = %s, want %s (%v)", r.Identity, identity, err)
 	}
-	ordered, _ := c.Identity("v2")
+	var ordered canon.Digest
+	if m.CanonicalForm == "v1" {
+		ordered, _ = c.Identity("v2")
+	}
 	if r.Ordered != ordered {
 		t.Errorf("ordered = %q, want %q", r.Ordered, ordered)
 	}
@@ -124,7 +134,7 @@ func checkFailure(t *testing.T, r record.Result) {
 	if diff := cmp.Diff(record.Result{Name: r.Name, Method: r.Method, Observed: r.Observed}, bare); diff != "" {
 		t.Errorf("a failure holds what only a success has (-want +got):\n%s", diff)
 	}
-	if atInit := r.Step == record.StepInitialize; atInit != (r.ListMS == -1) {
+	if atInit := r.Step == record.StepInitialize || r.Step == record.StepDiscover; atInit != (r.ListMS == -1) {
 		t.Errorf("failed at %q with list_ms %d, want -1 if and only if the list was not asked for", r.Step, r.ListMS)
 	}
 }
@@ -218,10 +228,10 @@ func TestUnreadableContract(t *testing.T) {
 			}
 		})
 	}
-	if o := unreadable(fmt.Errorf("reading: %w", &jsonrpc.Fault{Detail: record.DetailTooLarge})); o.Detail != record.DetailTooLarge {
+	if o := unreadable(fmt.Errorf("reading: %w", &jsonrpc.Fault{Detail: record.DetailTooLarge}), 1); o.Detail != record.DetailTooLarge {
 		t.Errorf("unreadable of a wrapped fault = %v, want its detail", o)
 	}
-	if o := unreadable(errors.New("no form")); o.Detail != record.DetailInvalidJSON {
+	if o := unreadable(errors.New("no form"), 1); o.Detail != record.DetailInvalidJSON {
 		t.Errorf("unreadable of another error = %v, want invalid_json", o)
 	}
 }
@@ -341,5 +351,72 @@ func TestCancelledWhileWaiting(t *testing.T) {
 		if r, err := p.Probe(t.Context(), "n", server.URL, record.V1); err != nil || !r.Outcome().OK() {
 			t.Fatalf("Probe = %v, %v, want success", r.Outcome(), err)
 		}
+	}
+}
+
+// The step names the page that is to blame.
+func TestUnreadablePage(t *testing.T) {
+	page := func(n int, tools string) []byte {
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{"tools":%s}}`, 1+n, tools)
+	}
+	good := func(n int) []byte { return page(n, fmt.Sprintf(`[{"name":"t%d","inputSchema":{"type":"object"}}]`, n)) }
+	big := `[{"name":"a","inputSchema":{"type":"object","maximum":1e400}}]`
+	tests := []struct {
+		name   string
+		pages  [][]byte
+		v1, v2 record.Outcome
+	}{
+		{"none", [][]byte{good(1), good(2), good(3)}, record.Outcome{}, record.Outcome{}},
+		{"a page without a list", [][]byte{good(1), []byte(`{"jsonrpc":"2.0","id":3,"result":{}}`), good(3), page(4, `7`)},
+			record.Outcome{Class: record.Parse, Detail: record.DetailNotJSONRPC, Step: record.ListStep(2), HTTPStatus: 200},
+			record.Outcome{Class: record.Parse, Detail: record.DetailNotJSONRPC, Step: record.ListStep(2), HTTPStatus: 200}},
+		{"a number outside float64", [][]byte{good(1), good(2), page(3, big), good(4), page(5, big)},
+			record.Outcome{}, record.Outcome{Class: record.Parse, Detail: record.DetailInvalidJSON, Step: record.ListStep(3), HTTPStatus: 200}},
+		{"a list as an object", [][]byte{good(1), good(2), page(3, `{}`)},
+			record.Outcome{Class: record.Parse, Detail: record.DetailNotJSONRPC, Step: record.ListStep(3), HTTPStatus: 200},
+			record.Outcome{Class: record.Parse, Detail: record.DetailNotJSONRPC, Step: record.ListStep(3), HTTPStatus: 200}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, m := range record.Methodologies {
+				reading := goodReading(`[]`)
+				reading.Pages = tt.pages
+				r, want := result(reading, m), tt.v1
+				if m.Version == "v2" {
+					want = tt.v2
+				}
+				if r.Outcome() != want {
+					t.Errorf("result under %s = %+v, want %+v", m.Version, r.Outcome(), want)
+				}
+				if want.OK() && (r.Tools != len(tt.pages) && tt.name == "none" || r.Identity == "" || len(r.Pages) != len(tt.pages)) {
+					t.Errorf("result under %s: %d tools, identity %q, %d pages", m.Version, r.Tools, r.Identity, len(r.Pages))
+				}
+			}
+		})
+	}
+}
+
+// The pages of a list are one contract, wherever they are cut; the flags of the
+// exchange and of the list stand together.
+func TestPagesAreOneContract(t *testing.T) {
+	var identities []canon.Digest
+	for _, pages := range [][][]byte{
+		{[]byte(`{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"a"},{"name":"b"}],"nextCursor":null}}`)},
+		{[]byte(`{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"b"}],"nextCursor":"x"}}`), []byte(`{"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"a"}]}}`)},
+	} {
+		reading := goodReading(`[]`)
+		reading.Pages, reading.Flags = pages, []record.Flag{record.FlagCursorRepeated, record.FlagSessionRenewed}
+		p := newProber(true)
+		r, err := p.Result(t.Context(), "com.example/a", reading, record.V2)
+		if err != nil || r.Name != "com.example/a" || r.Method != "v2" || r.Ordered != "" || r.Tools != 2 || r.Second != nil {
+			t.Fatalf("Result = %+v, %v, want a success of two tools under v2", r, err)
+		}
+		if want := []record.Flag{record.FlagCursorRepeated, record.FlagInputSchema, record.FlagSessionRenewed}; !slices.Equal(r.Flags, want) {
+			t.Errorf("flags = %q, want %q", r.Flags, want)
+		}
+		identities = append(identities, r.Identity)
+	}
+	if identities[0] != identities[1] {
+		t.Errorf("identities %v, want the same", identities)
 	}
 }

@@ -33,7 +33,7 @@ var Causes = []CauseDef{
 	{CausePageOne, "One reader stopped at a page", "One of the readings did not follow the list to its end.", false},
 	{CauseHandshake, "An old handshake", "One of the readings agreed on a protocol version that has no output schemas and titles, and the server left them out.", false},
 	{CauseHeader, "No version header", "One of the readings did not send the agreed protocol version with its requests, and the server fell back to an older one.", false},
-	{CauseNegotiated, "Another protocol version", "The readings agreed on different versions of the protocol, both recent.", false},
+	{CauseNegotiated, "Another protocol version", "The readings agreed on different versions of the protocol, both recent or both old.", false},
 	{CauseUnstable, "The list varies", "The server gives another list from reading to reading.", false},
 	{CauseFailed, "One reading failed", "One of the readings got a list and the other did not.", false},
 	{CauseEdit, "Read around an edit", "The conditions were the same, and the server changed between the two readings.", false},

@@ -28,6 +28,12 @@ const (
 // An Event is one transition of one target on one day. Which members stand
 // depends on the kind (DESIGN.md 5.2). Events are sorted by name, kind,
 // methodology.
+//
+// A drift and a capture difference have both contracts, their days, what a second
+// reading said, whether the readings are comparable and what changed; the
+// capture difference is never comparable and names the members. An unstable day
+// has the head as old, the first reading as new, and as other the second one
+// where it was neither: no days and no changes, for nothing began.
 type Event struct {
 	Changes        []ToolChange    `json:"changes,omitempty"`
 	Classes        []string        `json:"classes,omitempty"` // substantive, numbers_only, reordered_only, whitespace_only

@@ -17,7 +17,8 @@ import (
 // that was declared and could not be asked; that the flags are of their closed set and sorted, each once;
 // that days are days, digests digests, and counts not negative; and that a head
 // has one body for each page that its capture counts, and last_observed exactly
-// while the target is not read. That no day lies after the row's own is left to
+// while the target is not read or, on an unstable day, said neither time what the
+// head is (DESIGN.md section 4). That no day lies after the row's own is left to
 // those who know that day. What is quoted from the row is escaped.
 func (o Observation) Fault() string {
 	ok := o.ErrorClass == Success
@@ -70,12 +71,14 @@ func (h *Head) fault(read bool) string {
 		return fmt.Sprintf("its head has %d bodies for %d pages", len(h.Artifacts), h.Capture.Pages.Read)
 	case !isDay(h.FirstObserved):
 		return fmt.Sprintf("first_observed %q is not a day", h.FirstObserved)
-	case (h.LastObserved == "") != read:
-		return "last_observed stands exactly while a target fails or is retired"
+	case h.LastObserved == "" && !read:
+		return "last_observed is missing, although the target fails or is retired"
+	case h.LastObserved != "" && read && h.Unstable <= h.LastObserved:
+		return "last_observed stands while a target is read and was not unstable after it"
 	case h.LastObserved != "" && (!isDay(h.LastObserved) || h.LastObserved < h.FirstObserved):
 		return fmt.Sprintf("last_observed %q is not a day from %s on", h.LastObserved, h.FirstObserved)
-	case h.Unstable != "" && !isDay(h.Unstable):
-		return fmt.Sprintf("unstable %q is not a day", h.Unstable)
+	case h.Unstable != "" && (!isDay(h.Unstable) || h.Unstable < h.FirstObserved):
+		return fmt.Sprintf("unstable %q is not a day from %s on", h.Unstable, h.FirstObserved)
 	case h.Tools < 0 || h.Bytes < 0:
 		return "a negative count"
 	}

@@ -24,7 +24,8 @@ func TestObservationFault(t *testing.T) {
 	}
 	const (
 		noFlags      = " are not flags of the closed set, sorted, each once"
-		lastObserved = "last_observed stands exactly while a target fails or is retired"
+		lastObserved = "last_observed is missing, although the target fails or is retired"
+		lastRead     = "last_observed stands while a target is read and was not unstable after it"
 		contradicts  = "the class no_endpoint and the endpoint contradict each other"
 		dressed      = "a success with a detail, a step or a status"
 	)
@@ -49,6 +50,8 @@ func TestObservationFault(t *testing.T) {
 			o.Head.Artifacts, o.Head.Capture.Pages.Read = []canon.Digest{body, body}, 2
 		}, ""},
 		{"flags", answered, func(o *Observation) { o.Flags = []Flag{FlagBatch, FlagBOM} }, ""},
+		{"neither time what the head is", answered, func(o *Observation) { o.Head.LastObserved, o.Head.Unstable = "2026-11-04", "2026-11-06" }, ""},
+		{"failed after it", failed, func(o *Observation) { o.Head.Unstable = "2026-11-05" }, ""},
 		{"an ordered identity and unstable", answered, func(o *Observation) { o.Head.Ordered, o.Head.Unstable = body, "2026-11-04" }, ""},
 
 		{"nameless", answered, func(o *Observation) { o.Name = "" }, "it has no name"},
@@ -74,12 +77,14 @@ func TestObservationFault(t *testing.T) {
 		{"no bodies", answered, func(o *Observation) { o.Head.Artifacts, o.Head.Capture.Pages.Read = nil, 0 }, "its head has 0 bodies for 0 pages"},
 		{"a page too few", answered, func(o *Observation) { o.Head.Capture.Pages.Read = 2 }, "its head has 1 bodies for 2 pages"},
 		{"no first_observed", answered, func(o *Observation) { o.Head.FirstObserved = "" }, `first_observed "" is not a day`},
-		{"last_observed while read", answered, func(o *Observation) { o.Head.LastObserved = "2026-11-04" }, lastObserved},
+		{"last_observed while read", answered, func(o *Observation) { o.Head.LastObserved = "2026-11-04" }, lastRead},
+		{"last_observed on the unstable day", answered, func(o *Observation) { o.Head.LastObserved, o.Head.Unstable = "2026-11-04", "2026-11-04" }, lastRead},
 		{"no last_observed while failing", failed, func(o *Observation) { o.Head.LastObserved = "" }, lastObserved},
 		{"no last_observed while retired", answered, func(o *Observation) { o.Retired = "2026-11-04" }, lastObserved},
 		{"last before first", failed, func(o *Observation) { o.Head.LastObserved = "2026-11-02" }, `last_observed "2026-11-02" is not a day from 2026-11-03 on`},
 		{"last on no day", failed, func(o *Observation) { o.Head.LastObserved = "2026-13-01" }, `last_observed "2026-13-01" is not a day from 2026-11-03 on`},
-		{"unstable on no day", answered, func(o *Observation) { o.Head.Unstable = "x" }, `unstable "x" is not a day`},
+		{"unstable on no day", answered, func(o *Observation) { o.Head.Unstable = "x" }, `unstable "x" is not a day from 2026-11-03 on`},
+		{"unstable before it began", answered, func(o *Observation) { o.Head.Unstable = "2026-11-02" }, `unstable "2026-11-02" is not a day from 2026-11-03 on`},
 		{"negative tools", answered, func(o *Observation) { o.Head.Tools = -1 }, "a negative count"},
 		{"negative bytes", answered, func(o *Observation) { o.Head.Bytes = -1 }, "a negative count"},
 	} {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcpstrata/mcpstrata/internal/archive"
+	"github.com/mcpstrata/mcpstrata/internal/canon"
 	"github.com/mcpstrata/mcpstrata/internal/record"
 	"github.com/mcpstrata/mcpstrata/internal/target"
 	"github.com/mcpstrata/mcpstrata/internal/timeline"
@@ -29,10 +30,7 @@ func Build(tree *archive.Tree, methodology string) (*Report, error) {
 // BuildAt is Build with other times in HalfLife.Estimate. All other figures, S30
 // and its like among them, are those of Build.
 func BuildAt(tree *archive.Tree, methodology string, times Times) (*Report, error) {
-	c := &collector{
-		builder: timeline.NewBuilder(methodology), operators: map[string]string{}, times: times,
-		r: &Report{Methodology: methodology, Schema: Schema, Series: record.Series, Servers: map[string]*Server{}},
-	}
+	c := newCollector(methodology, times)
 	for run, err := range runs(tree, methodology) {
 		if err == nil {
 			err = c.add(run)
@@ -45,6 +43,15 @@ func BuildAt(tree *archive.Tree, methodology string, times Times) (*Report, erro
 		return nil, fmt.Errorf("building the report: nothing is recorded under methodology %q", methodology)
 	}
 	return c.finish()
+}
+
+// newCollector returns the state in which nothing was read yet.
+func newCollector(methodology string, times Times) *collector {
+	rules, _ := record.MethodologyByVersion(methodology)
+	return &collector{
+		builder: timeline.NewBuilder(methodology), operators: map[string]string{}, rules: rules, times: times, rereads: map[beginning]record.Reread{},
+		r: &Report{Methodology: methodology, Schema: Schema, Series: record.Series, Servers: map[string]*Server{}},
+	}
 }
 
 // Schema is the version of the form of a report.
@@ -89,8 +96,17 @@ func runs(tree *archive.Tree, methodology string) iter.Seq2[timeline.Run, error]
 	}
 }
 
-// read returns what the dated files say of a run.
+// read returns what the dated files say of a run under a methodology.
 func read(tree *archive.Tree, id, methodology string) (timeline.Run, error) {
+	run, err := readShared(tree, id)
+	if err == nil {
+		err = readRows(tree, id, methodology, &run)
+	}
+	return run, err
+}
+
+// readShared returns what the dated files say of a run whatever the methodology.
+func readShared(tree *archive.Tree, id string) (timeline.Run, error) {
 	var run timeline.Run
 	rec, _, err := tree.Run(id)
 	if err != nil {
@@ -104,35 +120,39 @@ func read(tree *archive.Tree, id, methodology string) (timeline.Run, error) {
 	if ok {
 		run.Roster = &roster
 	}
-	header, rows, ok, err := tree.Observations(id, methodology)
-	if err != nil {
-		return run, err
-	}
-	if ok {
-		run.Header, run.Rows = &header, rows
-	}
 	if run.Events, err = tree.Events(id); err != nil {
 		return run, err
 	}
-	return run, sound(id, methodology, run)
+	return run, sound(id, run)
 }
 
-// sound fails on what can't be, whatever was recorded: such a file is damaged.
-func sound(id, methodology string, run timeline.Run) error {
+// readRows enters what a run read under a methodology, if it did. What can't be,
+// whatever was recorded, is an error: such a file is damaged.
+func readRows(tree *archive.Tree, id, methodology string, run *timeline.Run) error {
+	header, rows, ok, err := tree.Observations(id, methodology)
+	if err != nil || !ok {
+		return err
+	}
+	run.Header, run.Rows = &header, rows
+	if header.Day != run.Record.Day {
+		return fmt.Errorf("reading %s: it says that it is of another day", archive.ObservationsPath(id, methodology))
+	}
+	for _, o := range rows {
+		if fault := o.Fault(); fault != "" {
+			return fmt.Errorf("reading %s: the row of %.100q: %s", archive.ObservationsPath(id, methodology), o.Name, fault)
+		}
+	}
+	return nil
+}
+
+// sound fails on what can't be in the files that all methodologies share.
+func sound(id string, run timeline.Run) error {
 	day, _, err := record.ParseRunID(id)
 	if err != nil {
 		return err
 	}
 	if run.Record.Run != id || run.Record.Day != day {
 		return fmt.Errorf("reading %s: it says that it is of another run", archive.RunPath(id))
-	}
-	if run.Header != nil && run.Header.Day != day {
-		return fmt.Errorf("reading %s: it says that it is of another day", archive.ObservationsPath(id, methodology))
-	}
-	for _, o := range run.Rows {
-		if fault := o.Fault(); fault != "" {
-			return fmt.Errorf("reading %s: the row of %.100q: %s", archive.ObservationsPath(id, methodology), o.Name, fault)
-		}
 	}
 	for _, e := range run.Events {
 		for _, d := range []record.Day{e.Confirms, e.Day, e.FirstDifferent, e.LastSame, e.OldFirst, e.ReturnOf} {
@@ -159,11 +179,20 @@ type collector struct {
 	builder   *timeline.Builder
 	operators map[string]string // registrable domain of each endpoint met
 	r         *Report
+	rules     record.Methodology // zero for a version that is not known
+	rereads   map[beginning]record.Reread
 	newest    string // run added last that read under the methodology
 	full      bool   // it was not partial
 	counted   record.Coverage
 	days      map[Date]int // index in the calendar
 	times     Times        // of the estimate
+}
+
+// A beginning names the change that began a life.
+type beginning struct {
+	name     string
+	day      Date
+	identity canon.Digest
 }
 
 // add enters a run.
@@ -180,6 +209,13 @@ func (c *collector) add(run timeline.Run) error {
 	}
 	if !reads {
 		return nil
+	}
+	if c.rules.SecondReading {
+		for _, e := range run.Events {
+			if e.Methodology == c.r.Methodology && (e.Kind == record.Drift || e.Kind == record.CaptureDifference) {
+				c.rereads[beginning{e.Name, e.Day, e.New}] = e.Reread
+			}
+		}
 	}
 	rec := run.Record
 	coverage := rec.Methodologies[c.r.Methodology]

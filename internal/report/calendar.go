@@ -82,6 +82,9 @@ func (c *collector) changes(h *timeline.History) {
 
 // countChange counts a change of contract on its day.
 func countChange(d *Day, l *timeline.Life) {
+	if l.Joined {
+		return // it and the one beside it cancel out
+	}
 	if l.Drifted() {
 		d.Drift++
 	}
@@ -136,7 +139,7 @@ func (c *collector) transitions(h *timeline.History) {
 			t := Transition{Kind: e.Kind, Name: e.Name, From: told(e.Kind, e.From, e.To), To: told(e.Kind, e.To, e.From)}
 			day.Events = append(day.Events, t)
 			if s, ok := c.r.Servers[e.Name]; ok {
-				s.Events = append(s.Events, ServerEvent{Day: d.Day, Transition: t})
+				s.Events = append(s.Events, c.serverEvent(d.Day, &e, t))
 			}
 			switch e.Kind {
 			case record.Appeared:
@@ -159,6 +162,26 @@ func (c *collector) transitions(h *timeline.History) {
 			}
 		}
 	}
+}
+
+// serverEvent returns a transition as the page of its server shows it. Both sides
+// of a handshake stand beside it whole where the methodology has conditions of
+// reading; the report of v1 is as it was before there were any.
+func (c *collector) serverEvent(day Date, e *timeline.Transition, t Transition) ServerEvent {
+	s := ServerEvent{Day: day, Transition: t}
+	if e.Kind == record.ServerChanged && c.rules.CaptureRestricts {
+		s.Before, s.After = handshake(e.From), handshake(e.To)
+	}
+	return s
+}
+
+// handshake reads one side of a server event; nil where it is none.
+func handshake(side json.RawMessage) *Handshake {
+	var h *Handshake
+	if json.Unmarshal(side, &h) != nil {
+		return nil
+	}
+	return h
 }
 
 // told returns one side of a transition as text: of what a server said about

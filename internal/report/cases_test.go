@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -247,10 +248,24 @@ func TestCasesF002F003(t *testing.T) {
 // Case f-010: the first interval counts from first seen, and says that its
 // beginning is unknown; a newcomer's begins with its own first reading.
 func TestCaseF010(t *testing.T) {
+	var c struct {
+		Input    struct{ Server string }
+		Expected struct {
+			Used string `json:"duration_used"`
+		}
+	}
+	load(t, "f-010", &c)
+	var first, change, lived int
+	if _, err := fmt.Sscanf(c.Input.Server, "first seen d%d with A, changes at d%d", &first, &change); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Sscanf(c.Expected.Used, "%d days observed; flagged as left-truncated", &lived); err != nil {
+		t.Fatal(err)
+	}
 	w := newTown(t, "com.example/a")
 	got := readings{"com.example/a": "A"}
 	for i := range 7 {
-		if i == 3 {
+		if i == change {
 			got["com.example/a"] = "B"
 		}
 		if i == 5 {
@@ -261,7 +276,7 @@ func TestCaseF010(t *testing.T) {
 	}
 	r := w.build()
 	a, n := r.Servers["com.example/a"], r.Servers["com.example/new"]
-	if a.Versions[0].Lived != 3 || n.Versions[0].First != Date(day(5)) || n.Listed != Date(day(5)) || n.Versions[0].Lived != 1 {
+	if a.Versions[0].First != Date(day(first)) || a.Versions[0].Lived != Days(lived) || n.Versions[0].First != Date(day(5)) || n.Listed != Date(day(5)) || n.Versions[0].Lived != 1 {
 		t.Errorf("versions = %+v and %+v", a.Versions, n.Versions)
 	}
 	f := r.HalfLife

@@ -179,12 +179,16 @@ func (c *collector) lines(h *timeline.History, s sample, headline *survival.Esti
 		sample    sample
 		place     placing
 	}
+	captures := choice{"comparable_only", "Without changes that the conditions of reading may explain", c.newSample(h, comparableOnly), right}
+	if c.rules.CaptureRestricts { // the headline is without
+		captures = choice{"with_captures", "With the differences that the conditions of reading may explain counted as changes", c.newSample(h, withCaptures), right}
+	}
 	choices := []choice{
 		{"observed_starts", "Only contracts whose beginning was observed as a change", s.only(func(p *spell) bool { return p.known }), right},
 		{"new_servers", "Only the first contract of servers whose coming into the registry was observed", s.only(func(p *spell) bool { return p.newcomer }), right},
 		{"gap_bound", "Each change dated as early as the readings allow", s, left},
 		{"without_unstable", "Without the servers that change again and again", s.only(func(p *spell) bool { return !shaky[p.server] }), right},
-		{"comparable_only", "Without changes that the conditions of reading may explain", c.newSample(h, comparableOnly), right},
+		captures,
 		{"substantive_only", "Without changes of only numbers, white space or order", c.newSample(h, substantiveOnly), right},
 		{"loss_as_end", "Retirement and a new demand for a login counted as changes", s.lossAsEnd(), right},
 	}

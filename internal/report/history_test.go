@@ -31,6 +31,7 @@ type town struct {
 	fs     fstest.MapFS
 	listed map[string]string // name to endpoint; "" has no remote
 	order  []string          // of the listing
+	v2     readings          // what the next run reads under v2; nil: it reads under v1 alone
 }
 
 // newTown lists servers, each at its own operator.
@@ -90,13 +91,18 @@ func (w *town) runAt(id, at string, got readings) record.Run {
 		Put:     func(name string, b []byte) error { puts[name] = &fstest.MapFile{Data: b}; return nil },
 		Remove:  func(name string) error { removed = append(removed, name); return nil },
 		Results: func(yield func(record.Result) error) error {
-			for _, name := range slices.Sorted(maps.Keys(got)) {
-				if err := yield(w.result(name, got[name], record.At(clock))); err != nil {
-					return err
+			for version, of := range map[string]readings{"v1": got, "v2": w.v2} {
+				for _, name := range slices.Sorted(maps.Keys(of)) {
+					if err := yield(w.resultOf(version, name, of[name], record.At(clock))); err != nil {
+						return err
+					}
 				}
 			}
 			return nil
 		},
+	}
+	if w.v2 != nil {
+		in.Plan.Methodologies = []string{"v1", "v2"}
 	}
 	w.fillPlan(&in)
 	sum, err := ledger.Record(in)
@@ -168,6 +174,57 @@ func (w *town) result(name, got string, at record.Time) record.Result {
 	}
 	r.Tools = len(c.Tools)
 	return r
+}
+
+// resultOf is a reading under a methodology. Under v2 a server negotiates
+// 2025-11-25 unless its text begins with another version; a second reading follows
+// a bar, as in "A|B". A text that ends with … was left after its first page, and
+// a class may have a detail, as in http_4xx/rpc:-32022.
+func (w *town) resultOf(version, name, got string, at record.Time) record.Result {
+	class, detail, _ := strings.Cut(got, "/")
+	if detail != "" {
+		got = class
+	}
+	got, second, twice := strings.Cut(got, "|")
+	protocol := map[string]string{"v1": "2024-11-05", "v2": "2025-11-25"}[version]
+	if p, text, ok := strings.Cut(got, " "); ok && len(p) == len("2025-11-25") {
+		got, protocol = text, p
+	}
+	text, cut := strings.CutSuffix(got, "…")
+	r := w.result(name, text, at)
+	r.Method, r.Detail = version, record.Detail(detail)
+	if r.Class != record.Success {
+		return r
+	}
+	p := &r.Capture.Protocol
+	r.Capture.Pages.Complete, p.Negotiated = !cut, protocol
+	if version == "v2" {
+		p.Requested, p.VersionHeader = record.V2.ProtocolVersion, protocol >= "2025-06-18"
+		r.Identity, r.Ordered = r.Ordered, ""
+	}
+	if twice {
+		s := w.resultOf(version, name, second, at)
+		r.Second = &s
+	}
+	return r
+}
+
+// both makes a run under v1 and v2.
+func (w *town) both(id string, v1, v2 readings) record.Run {
+	w.t.Helper()
+	w.v2 = v2
+	defer func() { w.v2 = nil }()
+	return w.run(id, v1)
+}
+
+// publish returns all lines of what was recorded.
+func (w *town) publish() *Published {
+	w.t.Helper()
+	p, err := Publish(w.tree())
+	if err != nil {
+		w.t.Fatalf("Publish: %v", err)
+	}
+	return p
 }
 
 // build returns the report of what was recorded.

@@ -36,6 +36,14 @@ func comparableOnly(l *timeline.Life) verdict {
 	return cut
 }
 
+// withCaptures counts changes that the conditions of reading may explain too.
+func withCaptures(l *timeline.Life) verdict {
+	if l.Began != "" {
+		return event
+	}
+	return cut
+}
+
 // substantiveOnly lets a contract outlive changes of numbers, white space and
 // order.
 func substantiveOnly(l *timeline.Life) verdict {
@@ -66,7 +74,7 @@ func spells(t *timeline.Target, server int, decide judge) []spell {
 		s := spell{server: server, newcomer: i == 0 && newcomer(t), first: l.First, read: l.Read}
 		if n := len(out); n > 0 {
 			last := &out[n-1]
-			switch decide(l) {
+			switch joined(l, decide) {
 			case same:
 				last.read = l.Read
 				continue
@@ -83,6 +91,16 @@ func spells(t *timeline.Target, server int, decide judge) []spell {
 		out[n-1].reason = reason(t)
 	}
 	return out
+}
+
+// joined is decide, but for the two changes that cancel out: whatever else counts,
+// the contract before, the one that was never confirmed and the one after it are
+// one that goes on (DESIGN.md section 4).
+func joined(l *timeline.Life, decide judge) verdict {
+	if l.Joined {
+		return same
+	}
+	return decide(l)
 }
 
 // newcomerDays bounds what is not known of when a newcomer's first contract began:

@@ -13,7 +13,11 @@ import (
 // stands in Go, and nil for a null. It fails on a pointer to nowhere, a member
 // that the JSON form omits included. Its cost is that of the path, whatever the size of the report.
 func (r *Report) Lookup(pointer string) (any, error) {
-	v := reflect.ValueOf(r)
+	return lookup(reflect.ValueOf(r), pointer)
+}
+
+// lookup returns the value at a pointer below v.
+func lookup(v reflect.Value, pointer string) (any, error) {
 	rest, ok := strings.CutPrefix(pointer, "/")
 	if !ok && pointer != "" {
 		return nil, fmt.Errorf("looking up %q: a pointer begins with a slash", pointer)
@@ -95,11 +99,11 @@ type field struct {
 	empty, zeroing bool  // tagged omitempty, omitzero
 }
 
-// fields are the members of each struct of a report that is an object in JSON, by
+// fields are the members of each struct of what is published that is an object in JSON, by
 // name: the types say it once and for all, and reading tags at each look-up costs
 // ten times as much.
 var fields = sync.OnceValue(func() map[reflect.Type]map[string]field {
-	return fieldsOf(reflect.TypeFor[Report](), map[reflect.Type]map[string]field{})
+	return fieldsOf(reflect.TypeFor[Published](), map[reflect.Type]map[string]field{})
 })
 
 // fieldsOf adds the members of the structs in a type to known, and returns it.

@@ -17,11 +17,25 @@ type Published struct {
 
 // Readings compares the readings of the same servers under two methodologies, as
 // of the newest day on which a run read under both (DESIGN.md 10.1, /capture/).
+// Both is Same, Different and Failed together.
+//
 // Two contracts are compared by the canonical form that both have: the ordered
-// identity of a v1 row is the v2 identity of the same bodies.
+// identity of a v1 row is the v2 identity of the same bodies. A v1 row without one
+// is compared by its bodies, and has no identity here.
+//
+// Each server that was read differently stands under the first cause that applies
+// ([record.CausesOf]). The conditions tell it, not the two texts: where one reading
+// agreed on a version that has no output schemas and the other on one that has, the
+// handshake is the cause, whatever else changed. Where nothing else explains it,
+// the server was edited between the two.
+//
+// A server that refuses initialize, and that the other reading got a list from in
+// the era without a handshake, has the cause negotiated_version: it leaves nothing
+// out for the sake of an old handshake, it speaks no version that one can agree on.
+// Any other failure of one reading is failed_read.
 type Readings struct {
-	Both      Count          `json:"both"`      // servers with an endpoint that both attempted; Of what follows
-	Causes    []ReadingCause `json:"causes"`    // every cause that daily readings can have, in the order of record.Causes
+	Both      Count          `json:"both"`   // servers with an endpoint that both attempted; Of what follows
+	Causes    []ReadingCause `json:"causes"` // every cause that daily readings can have, in the order of record.Causes
 	Day       Date           `json:"day"`
 	Different Share          `json:"different"` // differ in outcome or contract, of Both; a server that failed under both is not among them
 	Failed    Share          `json:"failed"`    // failed under both
@@ -46,7 +60,8 @@ type ReadDifferently struct {
 	Second  ReadingSide `json:"second"`
 }
 
-// A ReadingSide is one of two readings.
+// A ReadingSide is one of two readings. Of a server that answered with two other
+// contracts than its head in one run, only State is known.
 type ReadingSide struct {
 	Capture  *record.Capture `json:"capture,omitempty"`  // of a success
 	Detail   string          `json:"detail,omitempty"`   // of the class

@@ -10,6 +10,21 @@
 // Pointer (RFC 6901) of its place there, which [Report.Lookup] resolves, and
 // shows what [Text] makes of it.
 //
+// # Two lines of observation
+//
+// [Publish] reads the dated files once for every methodology. The report of the
+// series of record stands on top, the others under lines, and what two of them read
+// differently under readings ([Readings]); members of two reports are never mixed
+// in one figure. Readings and lines come last in the JSON form, and an archive of
+// one methodology has neither: its form is that of its [Report].
+//
+// Under a methodology whose conditions restrict drift (v2), a difference read under
+// other conditions is counted as a capture and not as drift, and censors the
+// contract before it (reason capture). A change that is taken back before it was
+// ever confirmed is neither counted, nor does it end a life: timeline.Life.Joined.
+// The second reading and unstable days stand beside each version there; its capture
+// stands there under either methodology.
+//
 // # What the figures are drawn from
 //
 // Shares of error classes come from full runs only, never from partial ones
@@ -29,7 +44,7 @@
 // km/README.md). It begins with the first reading, also of a contract that was
 // there before, and ends in an event on the first day on which another one was
 // read; on a grid of days that is a day later at least. It is censored when the
-// contract was last read. Under v1 every drift event counts. Greenwood's limits
+// contract was last read. Every drift event that the methodology counts is one. Greenwood's limits
 // take contracts for independent, which those of one operator are not: the
 // half-life with the variance clustered by operator and the server-weighted one
 // stand beside it. The variance of few clusters is far too small, so with fewer than
@@ -189,41 +204,57 @@ type Server struct {
 	Spans    []timeline.Span `json:"spans"`              // every calendar day since Listed
 	State    string          `json:"state"`              // as last known: class label, retired, or no_data where nothing ever was
 	Tools    *Count          `json:"tools"`              // of the contract in force or, where it fails, last read
-	Unstable bool            `json:"unstable,omitempty"` // changed at least 8 times in its last 28 days with an answer
+	Unstable bool            `json:"unstable,omitempty"` // changed at least 8 times in its last 28 days with an answer, or answered two readings of one run differently in the last 28 days
 	Versions []Version       `json:"versions,omitempty"` // its contracts, oldest first
 }
 
 // A ServerEvent is one transition other than a change of contract.
 type ServerEvent struct {
-	Day Date `json:"day"`
+	After  *Handshake `json:"after,omitempty"`  // of kind server, under a methodology that restricts by capture: what it said from then on
+	Before *Handshake `json:"before,omitempty"` // what it said until then
+	Day    Date       `json:"day"`
 	Transition
+}
+
+// A Handshake is what a server said of itself when a reading began, and the
+// protocol version that was agreed on. All of it is as the server has it: hostile.
+type Handshake struct {
+	Capabilities []string     `json:"capabilities"`           // flat dotted names, sorted
+	Instructions canon.Digest `json:"instructions,omitempty"` // of the text
+	Name         string       `json:"name,omitempty"`
+	Negotiated   string       `json:"negotiated,omitempty"`
+	Version      string       `json:"version,omitempty"`
 }
 
 // A Version is one life of a contract of a server.
 type Version struct {
-	Added       Count               `json:"added"` // tools
-	Artifacts   []canon.Digest      `json:"artifacts"`
-	Changed     Count               `json:"changed"`               // tools
-	Changes     []record.ToolChange `json:"changes,omitempty"`     // as the event tells; absent for a first contract; at most [timeline.MaxChanges], of [timeline.MaxChangeBytes]
-	ChangesCut  bool                `json:"changes_cut,omitempty"` // Changes lacks some; Added, Changed and Removed count all
-	Classes     []string            `json:"classes,omitempty"`
-	Comparable  bool                `json:"comparable"` // false: read under other conditions than the one before
-	Confirmed   bool                `json:"confirmed"`
-	ConfirmedOn Date                `json:"confirmed_on,omitempty"` // absent for what was confirmed from the start
-	Differs     []string            `json:"differs,omitempty"`
-	Drift       bool                `json:"drift"`           // began with a change that the methodology counts; false for a first contract
-	Ended       Date                `json:"ended,omitempty"` // first day of the next contract
-	First       Date                `json:"first"`
-	Gap         Days                `json:"gap"` // days between the last reading of the contract before and the first of this one; 0 for a first contract
-	Identity    canon.Digest        `json:"identity"`
-	InForce     bool                `json:"in_force"`            // the newest version of a server whose State is answered, read on AsOf; without that it is only the last one known
-	LastSame    Date                `json:"last_same,omitempty"` // last day on which the contract before was read
-	Lived       Days                `json:"lived"`               // First to Ended, or to the last reading
-	N           Count               `json:"n"`                   // from 1
-	Read        Date                `json:"read"`                // last day on which it was read
-	Removed     Count               `json:"removed"`             // tools
-	ReturnOf    Count               `json:"return_of"`           // number of the newest earlier version with the same identity; 0: none
-	Tools       Count               `json:"tools"`
+	Added        Count               `json:"added"` // tools
+	Artifacts    []canon.Digest      `json:"artifacts"`
+	Capture      *record.Capture     `json:"capture,omitempty"`     // how it was read, newest conditions; observedAt is of the first reading under them.
+	Changed      Count               `json:"changed"`               // tools
+	Changes      []record.ToolChange `json:"changes,omitempty"`     // as the event tells; absent for a first contract; at most [timeline.MaxChanges], of [timeline.MaxChangeBytes]
+	ChangesCut   bool                `json:"changes_cut,omitempty"` // Changes lacks some; Added, Changed and Removed count all
+	Classes      []string            `json:"classes,omitempty"`
+	Comparable   bool                `json:"comparable"` // false: read under other conditions than the one before
+	Confirmed    bool                `json:"confirmed"`
+	ConfirmedOn  Date                `json:"confirmed_on,omitempty"` // absent for what was confirmed from the start
+	Differs      []string            `json:"differs,omitempty"`
+	Drift        bool                `json:"drift"`           // began with a change that the methodology counts; false for a first contract
+	Ended        Date                `json:"ended,omitempty"` // first day of the next contract
+	First        Date                `json:"first"`
+	Gap          Days                `json:"gap"` // days between the last reading of the contract before and the first of this one; 0 for a first contract
+	Identity     canon.Digest        `json:"identity"`
+	InForce      bool                `json:"in_force"`            // the newest version of a server whose State is answered, read on AsOf; without that it is only the last one known
+	Joined       bool                `json:"joined,omitempty"`    // began with one of two changes that cancel out: the first contract of the two was never confirmed, and the second is the one from before. Neither is counted, and neither ends a life
+	LastSame     Date                `json:"last_same,omitempty"` // last day on which the contract before was read
+	Lived        Days                `json:"lived"`               // First to Ended, or to the last reading
+	N            Count               `json:"n"`                   // from 1
+	Read         Date                `json:"read"`                // last day on which it was read
+	Removed      Count               `json:"removed"`             // tools
+	Reread       record.Reread       `json:"reread,omitempty"`    // what the second reading of its first day said; absent for a first contract and under v1
+	ReturnOf     Count               `json:"return_of"`           // number of the newest earlier version with the same identity; 0: none
+	Tools        Count               `json:"tools"`
+	UnstableDays []Date              `json:"unstable_days,omitempty"` // on which two readings of one run differed while it was in force, oldest first
 }
 
 // HalfLife is how long contracts last: the headline estimate with what must

@@ -36,7 +36,7 @@ func (c *collector) server(t *timeline.Target) *Server {
 		tools, bytes := Count(h.Tools), Count(h.Bytes)
 		s.Tools, s.Bytes = &tools, &bytes
 	}
-	s.Unstable = unstable(t)
+	s.Unstable = unstable(t) || c.wavers(t)
 	c.versions(s, t)
 	return s
 }
@@ -50,6 +50,7 @@ func (c *collector) versions(s *Server, t *timeline.Target) {
 			ConfirmedOn: l.ConfirmedOn, Differs: l.Differs, Drift: l.Drifted(), Ended: l.Ended, First: l.First, Identity: l.Identity,
 			LastSame: l.LastSame, N: Count(i + 1), Read: l.Read, Removed: Count(l.Removed), ReturnOf: Count(l.ReturnOf), Tools: Count(l.Tools),
 		}
+		c.conditions(&v, t.Name, l)
 		v.Lived = lived(l)
 		if l.LastSame != "" {
 			v.Gap = Days(timeline.Between(l.LastSame, l.First))
@@ -68,6 +69,22 @@ func (c *collector) versions(s *Server, t *timeline.Target) {
 		age := v.Lived
 		s.Age = &age
 	}
+}
+
+// conditions fills how a contract was read, which stands beside every digest.
+func (c *collector) conditions(v *Version, name string, l *timeline.Life) {
+	v.Capture = &l.Capture
+	if c.rules.SecondReading {
+		v.Joined, v.UnstableDays = l.Joined, l.Unstable
+		v.Reread = c.rereads[beginning{name, l.First, l.Identity}]
+	}
+}
+
+// wavers reports whether two readings of one run of the last unstableWindow days,
+// the newest included, differed while the newest contract was in force.
+func (c *collector) wavers(t *timeline.Target) bool {
+	h := t.Row.Head
+	return h != nil && h.Unstable != "" && timeline.Between(h.Unstable, c.r.AsOf) < unstableWindow
 }
 
 // lived returns for how long a contract is known to have been in force: to the

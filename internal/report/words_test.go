@@ -8,6 +8,22 @@ import (
 	"github.com/mcpstrata/mcpstrata/internal/timeline"
 )
 
+// Who refuses the reader whoever logs in is not said to ask for a login.
+func TestOutcomeWords(t *testing.T) {
+	for _, tt := range []struct{ label, detail, want string }{
+		{"auth", "", "asks for a login or refuses"},
+		{"auth", "waf", "refuses the reader"},
+		{"auth", "host_check", "refuses the reader"},
+		{"auth", "something_new", "asks for a login or refuses"},
+		{"parse", "waf", "no valid answer"},
+		{"retired", "", "retired"},
+	} {
+		if got := OutcomeWords(tt.label, tt.detail); got != tt.want {
+			t.Errorf("OutcomeWords(%q, %q) = %q, want %q", tt.label, tt.detail, got, tt.want)
+		}
+	}
+}
+
 // Each state has words of its own, without digits, since a legend stands beside
 // figures.
 func TestStateWords(t *testing.T) {

@@ -82,8 +82,18 @@ func TestOnly(t *testing.T) {
 	// A page built into a whole site leaves the rest alone.
 	cfg = h.config(all)
 	cfg.Only = "com.example.hostile/bidi"
-	if stats, err := site.Build(t.Context(), cfg); err != nil || stats.Removed != 0 || stats.Written != 0 {
-		t.Errorf("Build of one page into its site = %+v, %v, want nothing written or removed", stats, err)
+	marker := func() string { return files(t, all)[site.MarkerName] }
+	before := marker()
+	whole, err := site.Build(t.Context(), h.config(all))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stats, err := site.Build(t.Context(), cfg)
+	if err != nil || stats != whole || stats.Written != 0 || stats.Removed != 0 {
+		t.Errorf("Build of one page into its site = %+v, %v, want %+v: nothing written or removed, and all of the site counted", stats, err, whole)
+	}
+	if marker() != before || strings.Count(before, "\n") != whole.Files+2 {
+		t.Errorf("the marker lists %d files after a build of one page, want those of the whole site, %d", strings.Count(marker(), "\n")-2, whole.Files)
 	}
 	if stats, err := site.Build(t.Context(), h.config(all)); err != nil || stats.Removed != 0 || stats.Written != 0 {
 		t.Errorf("Build over its own output = %+v, %v, want nothing written or removed", stats, err)
@@ -218,7 +228,7 @@ func TestNewOutputFolder(t *testing.T) {
 
 // Of a folder only what a build wrote is removed.
 func TestStaleFiles(t *testing.T) {
-	h := smallHistory(t)
+	h := smallHistory(t).alone()
 	dir := h.build(t, nil)
 	put(t, dir, "mine.txt", "mine")
 	put(t, dir, "s/a/a/mine.txt", "mine")
@@ -526,10 +536,10 @@ func TestBodiesThatAreGone(t *testing.T) {
 }
 
 func TestServersPages(t *testing.T) {
-	r := &report.Report{Servers: map[string]*report.Server{}, Methodology: "v1", AsOf: "2026-05-01", First: "2026-05-01"}
+	r := &report.Published{Report: report.Report{Servers: map[string]*report.Server{}, Methodology: "v1", AsOf: "2026-05-01", First: "2026-05-01"}}
 	w := newWorld(t, "a/a")
 	w.run("2026-05-01", nil)
-	h := w.history()
+	h := w.history().alone()
 	*r = *h.report
 	r.Servers = maps.Clone(r.Servers)
 	for i := range 900 {
@@ -537,7 +547,7 @@ func TestServersPages(t *testing.T) {
 	}
 	h.report = r
 	s := readSite(t, h.build(t, nil), r)
-	for _, name := range []string{"servers/index.html", "servers/2/index.html", "servers/3/index.html", "n/b/index.html", "s/b/n899/index.html"} {
+	for _, name := range []string{"servers/index.html", "servers/2/index.html", "servers/3/index.html", "n/b/index.html", "n/b/3/index.html", "s/b/n899/index.html"} {
 		if s.files[name] == nil {
 			t.Errorf("%s is not there", name)
 		}

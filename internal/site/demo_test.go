@@ -33,7 +33,7 @@ func TestDemoPages(t *testing.T) {
 	}
 	tree := archive.Open(os.DirFS(*dataDir + "/data"))
 	start := time.Now()
-	r, err := report.Build(tree, "v1")
+	r, err := report.Publish(tree)
 	if err != nil {
 		t.Fatal(err)
 	}

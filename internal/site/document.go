@@ -5,6 +5,7 @@ import (
 	"fmt"
 	htmlpkg "html"
 	"io/fs"
+	"maps"
 	"net/url"
 	"path"
 	"slices"
@@ -35,7 +36,7 @@ type document struct {
 // dictionary is the path of the page that is made of the data folder's README.
 const dictionary = "data/"
 
-// documents reads the hand-written pages, in order of path.
+// readDocuments reads the hand-written pages, in order of path.
 func readDocuments() ([]document, error) {
 	source, err := fs.ReadFile(templates.Data(), "README.md")
 	if err != nil {
@@ -86,7 +87,7 @@ func (b *builder) documents() error {
 		return fmt.Errorf("reading the hand-written pages: %w", err)
 	}
 	for _, d := range docs {
-		p := b.page(d.path, "", d.description, d.section)
+		p := b.page(b.record, d.path, "", d.description, d.section)
 		title, body, contents, err := renderDocument(d, p)
 		if err != nil {
 			return fmt.Errorf("rendering %s: %w", d.file, err)
@@ -96,11 +97,20 @@ func (b *builder) documents() error {
 		for _, h := range contents {
 			machine.Headings = append(machine.Headings, headingJSON{h.ID, h.Level, h.Text})
 		}
-		if err := b.render("doc.html", p, DocPage{Page: p, Body: written(body), Contents: contents}, record.File(machine)); err != nil {
+		if err := b.render("doc.html", p, DocPage{Page: p, Body: written(body), Contents: contents, Versions: b.versions(d)}, record.File(machine)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// versions returns which methodologies have a page, where a document is one of
+// them.
+func (b *builder) versions(d document) []string {
+	if d.section != "methodology" {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(b.methods))
 }
 
 // renderDocument returns the title of a document, which is its first heading,
@@ -131,6 +141,8 @@ func generated(source []byte) []byte {
 			out = append(out, classTable()...)
 		case "<!-- generated: flags -->":
 			out = append(out, flagTable()...)
+		case "<!-- generated: causes -->":
+			out = append(out, causeTable()...)
 		default:
 			out = append(out, line...)
 		}
@@ -161,6 +173,20 @@ func flagTable() string {
 	b.WriteString("| flag | meaning |\n|---|---|\n")
 	for _, f := range record.Flags {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", f.Flag, cell(f.Means))
+	}
+	return b.String()
+}
+
+// causeTable returns the table of causes of capture differences, in Markdown.
+func causeTable() string {
+	var b strings.Builder
+	b.WriteString("| cause | meaning |\n|---|---|\n")
+	for _, c := range record.Causes {
+		launched := ""
+		if c.Launched {
+			launched = " Only of a server that the reader started."
+		}
+		fmt.Fprintf(&b, "| `%s` | %s%s |\n", c.Cause, cell(c.Means), launched)
 	}
 	return b.String()
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpstrata/mcpstrata/internal/canon"
 	"github.com/mcpstrata/mcpstrata/internal/contract"
 	"github.com/mcpstrata/mcpstrata/internal/drift"
+	"github.com/mcpstrata/mcpstrata/internal/fingerprint"
 	"github.com/mcpstrata/mcpstrata/internal/record"
 	"github.com/mcpstrata/mcpstrata/internal/report"
 	"github.com/mcpstrata/mcpstrata/internal/visible"
@@ -54,6 +55,10 @@ type history struct {
 	words    int // what is left of wordCost
 	shown    int // of diffBudget
 	json     int // of diffJSON
+	hashed   int // bytes of contracts whose tools may still be hashed
+	digests  digestSet
+	prints   map[canon.Digest][]fingerprint.Digest // of each tool, by its text
+	complete bool                                  // the list of the head was read to its end
 
 	last  []canon.Digest // artifacts of the contract read last
 	read1 *contract.Contract
@@ -88,6 +93,15 @@ func (h *history) read(m *ServerPage) ([]versionJSON, error) {
 		machine[i].N = v.N
 		view := VersionView{Index: i, Version: v, First: i == 0}
 		row := len(m.Versions) == shownVersions
+		if !row {
+			c, _, err := h.at(v.Artifacts)
+			if err != nil {
+				return nil, err
+			}
+			if c != nil {
+				h.noteContract(c, i)
+			}
+		}
 		if i > 0 && !(row && h.json < 0) {
 			d, unshown, err := h.compare(i)
 			if err != nil {

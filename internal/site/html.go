@@ -29,27 +29,34 @@ const maxInline = record.MaxName
 // dictionary links to files.
 const Repository = "https://github.com/mcpstrata/mcpstrata"
 
-// functions returns the functions of the templates, over one report.
-func functions(r *report.Report) template.FuncMap {
+// functions returns the functions of the templates, over one line of a report.
+// Figures of the whole, such as the comparison of two lines, are named by all of
+// their path with the function overall.
+func functions(p *report.Published, l *line) template.FuncMap {
+	r := source{l.report, l.prefix}
+	whole := source{p, ""}
 	return template.FuncMap{
-		"figure":   func(path ...any) (template.HTML, error) { return figure(r, path) },
-		"known":    func(path ...any) (bool, error) { return known(r, path) },
-		"plural":   func(one, many string, path ...any) (string, error) { return plural(r, one, many, path) },
-		"day":      day,
-		"stamp":    stamp,
-		"month":    month,
-		"recorded": recorded,
-		"text":     block,
-		"code":     func(v any) template.HTML { return element("code", "", v) },
-		"rcode":    func(v any) template.HTML { return element("code", " data-recorded", v) },
-		"codetext": codetext,
-		"words":    words,
-		"plain":    plain,
-		"shell":    shell,
-		"add":      add,
-		"dict":     dict,
-		"state":    report.StateWords,
-		"external": external,
+		"figure":     func(path ...any) (template.HTML, error) { return figure(r, path) },
+		"overall":    func(path ...any) (template.HTML, error) { return figure(whole, path) },
+		"fewest":     fewest,
+		"handshakes": handshakeChanges,
+		"known":      func(path ...any) (bool, error) { return known(r, path) },
+		"plural":     func(one, many string, path ...any) (string, error) { return plural(r, one, many, path) },
+		"day":        day,
+		"stamp":      stamp,
+		"month":      month,
+		"recorded":   recorded,
+		"text":       block,
+		"code":       func(v any) template.HTML { return element("code", "", v) },
+		"rcode":      func(v any) template.HTML { return element("code", " data-recorded", v) },
+		"codetext":   codetext,
+		"words":      words,
+		"plain":      plain,
+		"shell":      shell,
+		"add":        add,
+		"dict":       dict,
+		"state":      report.StateWords,
+		"external":   external,
 	}
 }
 
@@ -70,18 +77,27 @@ func pointer(path []any) (string, error) {
 	return report.Pointer(clean...), nil
 }
 
-// lookup returns the value of the report at a path given by a template, and its
-// JSON Pointer.
-func lookup(r *report.Report, path []any) (v any, p string, err error) {
-	if p, err = pointer(path); err == nil {
-		v, err = r.Lookup(p)
+// A source is what figures are taken from, and the JSON Pointer of its place in
+// report.json.
+type source struct {
+	report interface {
+		Lookup(pointer string) (any, error)
 	}
-	return v, p, err
+	at string
+}
+
+// lookup returns the value of the report at a path given by a template, and its
+// JSON Pointer in report.json.
+func lookup(r source, path []any) (v any, p string, err error) {
+	if p, err = pointer(path); err == nil {
+		v, err = r.report.Lookup(p)
+	}
+	return v, r.at + p, err
 }
 
 // figure is the one marking function: it writes a figure of the report with its
 // place in it.
-func figure(r *report.Report, path []any) (template.HTML, error) {
+func figure(r source, path []any) (template.HTML, error) {
 	v, p, err := lookup(r, path)
 	if err != nil {
 		return "", err
@@ -95,17 +111,17 @@ func figure(r *report.Report, path []any) (template.HTML, error) {
 
 // known reports whether a figure is there and not null. What report.json leaves
 // out is not there.
-func known(r *report.Report, path []any) (bool, error) {
+func known(r source, path []any) (bool, error) {
 	p, err := pointer(path)
 	if err != nil {
 		return false, err
 	}
-	v, err := r.Lookup(p)
+	v, err := r.report.Lookup(p)
 	return err == nil && v != nil, nil
 }
 
 // plural returns the first word where a count is one, else the second.
-func plural(r *report.Report, one, many string, path []any) (string, error) {
+func plural(r source, one, many string, path []any) (string, error) {
 	v, _, err := lookup(r, path)
 	if err != nil {
 		return "", err
@@ -132,6 +148,15 @@ func stamp(t record.Time) template.HTML {
 	}
 	u := t.UTC()
 	return template.HTML(`<time datetime="` + u.Format("2006-01-02T15:04:05Z") + `">` + u.Format("2 Jan 2006, 15:04") + ` UTC</time>`)
+}
+
+// fewest writes report.MinOperators as a word: it is a rule, and no figure.
+func fewest() (string, error) {
+	words := []string{"no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"}
+	if report.MinOperators >= len(words) {
+		return "", errors.New("there is no word for the least number of operators")
+	}
+	return words[report.MinOperators], nil
 }
 
 // month writes the name of a calendar month, such as January 2026.
@@ -304,6 +329,9 @@ func external(l Link) template.HTML {
 	b.WriteString("</a>")
 	return template.HTML(b.String())
 }
+
+// rendered returns what a template of this package made: it is escaped.
+func rendered(html []byte) template.HTML { return template.HTML(html) }
 
 // drawing returns what package chart drew, which escaped every text in it.
 func drawing(svg []byte) template.HTML { return template.HTML(svg) }

@@ -17,32 +17,44 @@ const (
 	namesPerPage = 400
 	homeGroups   = 8   // operators among today's changes
 	homeRows     = 5   // changes of one of them
-	dayRows      = 100 // changes of one operator on the page of a day
+	dayGroups    = 200 // operators on the page of a day
+	dayRows      = 100 // changes of one operator there
+	dayEvents    = 300 // other events of one kind there
 	rowTools     = 4   // tools that a row of a change names
 	recentDays   = 14
 )
 
 func (b *builder) home() error {
-	r := b.Report
-	p := b.page("", "", "A daily archive of what MCP servers declare, and how long it lasts.", "")
+	r := b.record.report
+	p := b.page(b.record, "", "", "A daily archive of what MCP servers declare, and how long it lasts.", "")
 	p.Feed = feedAtom
-	m := Home{Page: p, Today: newestRun(r.Calendar)}
-	first := max(0, len(r.Calendar)-recentDays)
-	for i := len(r.Calendar) - 1; i >= first; i-- {
-		m.Recent = append(m.Recent, i)
+	p.Mixed = b.record != b.newest
+	m := Home{Page: p}
+	days := HomeDays{Page: b.page(b.newest, "", "", "", ""), Today: newestRun(b.newest.report.Calendar)}
+	n := len(b.newest.report.Calendar)
+	for i := n - 1; i >= max(0, n-recentDays); i-- {
+		days.Recent = append(days.Recent, i)
 	}
-	if m.Today >= 0 {
-		m.Groups, m.MoreGroups = b.groups(m.Today, homeGroups, homeRows)
+	if days.Today >= 0 {
+		days.Groups, days.MoreGroups = b.newest.groups(days.Today, homeGroups, homeRows)
 	}
 	for _, c := range []struct {
 		at   *template.HTML
+		line *line
 		id   string
 		draw drawer
-	}{{&m.HalfLife, "half-life", chart.HalfLife}, {&m.Classes, "classes", chart.Classes}, {&m.Changes, "changes", chart.Changes}} {
+	}{{&m.HalfLife, b.record, "half-life", chart.HalfLife}, {&m.Classes, b.record, "classes", chart.Classes}, {&days.Changes, b.newest, "changes", chart.Changes}} {
 		var err error
-		if *c.at, err = b.inline(c.id, c.draw); err != nil {
+		if *c.at, err = c.line.inline(c.id, c.draw); err != nil {
 			return err
 		}
+	}
+	var err error
+	if m.Today, err = b.newest.piece("home.html", "today", days); err != nil {
+		return err
+	}
+	if m.PerDay, err = b.newest.piece("home.html", "per-day", days); err != nil {
+		return err
 	}
 	return b.render("home.html", p, m, record.File(homeJSON{
 		Classes: r.Classes, Full: r.Full, HalfLife: figuresOf(r.HalfLife), Head: b.head(p),
@@ -61,22 +73,22 @@ func newestRun(days []report.Day) int {
 }
 
 // groups returns what changed on a day by operator, each list cut.
-func (b *builder) groups(day, maxGroups, maxRows int) (groups []Group, more bool) {
-	for i, g := range b.Report.Calendar[day].Changes {
+func (l *line) groups(day, maxGroups, maxRows int) (groups []Group, more bool) {
+	for i, g := range l.report.Calendar[day].Changes {
 		if i == maxGroups {
 			return groups, true
 		}
 		out := Group{Day: day, Index: i, Operator: g.Operator, More: len(g.Changed) > maxRows}
 		for _, c := range g.Changed[:min(len(g.Changed), maxRows)] {
-			out.Rows = append(out.Rows, b.changeRow(c))
+			out.Rows = append(out.Rows, l.changeRow(c))
 		}
 		groups = append(groups, out)
 	}
 	return groups, false
 }
 
-func (b *builder) changeRow(c report.Changed) ChangeRow {
-	v := b.Report.Servers[c.Name].Versions[c.Index]
+func (l *line) changeRow(c report.Changed) ChangeRow {
+	v := l.report.Servers[c.Name].Versions[c.Index]
 	return ChangeRow{
 		Name: c.Name, Index: c.Index, Version: v,
 		Tools: v.Changes[:min(len(v.Changes), rowTools)], More: len(v.Changes) > rowTools,
@@ -87,14 +99,14 @@ func (b *builder) changeRow(c report.Changed) ChangeRow {
 type drawer func(*report.Report, chart.Form) ([]byte, error)
 
 // inline returns a chart that stands in a page.
-func (b *builder) inline(id string, draw drawer) (template.HTML, error) {
-	svg, err := draw(b.Report, chart.Form{ID: id})
+func (l *line) inline(id string, draw drawer) (template.HTML, error) {
+	svg, err := draw(l.report, chart.Form{ID: id, At: l.prefix})
 	return drawing(svg), err
 }
 
 // standalone writes a chart that stands beside a page as a file of its own.
-func (b *builder) standalone(name string, draw drawer) error {
-	svg, err := draw(b.Report, chart.Form{ID: "chart", Standalone: true})
+func (b *builder) standalone(l *line, name string, draw drawer) error {
+	svg, err := draw(l.report, chart.Form{ID: "chart", Standalone: true, At: l.prefix})
 	if err != nil {
 		return err
 	}
@@ -102,27 +114,34 @@ func (b *builder) standalone(name string, draw drawer) error {
 }
 
 func (b *builder) halfLife() error {
-	p := b.page("half-life/", "Half-life of contracts", "How long the contracts of MCP servers last: survival curve, half-life, and the table behind them.", "half-life")
+	r := b.record.report
+	p := b.page(b.record, "half-life/", "Half-life of contracts", "How long the contracts of MCP servers last: survival curve, half-life, and the table behind them.", "half-life")
 	p.Feed = feedAtom
-	drawn, err := b.inline("half-life", chart.HalfLife)
+	drawn, err := b.record.inline("half-life", chart.HalfLife)
 	if err != nil {
 		return err
 	}
-	m := HalfLifePage{Page: p, Chart: drawn, Rows: tableRows(b.Report.HalfLife)}
-	machine, err := halfLifeJSON(b.head(p), b.Report.HalfLife)
+	m := HalfLifePage{Page: p, Chart: drawn}
+	m.Rows, m.RowsCut = tableRows(r.HalfLife)
+	if b.other(b.record) != nil {
+		if m.Beside, err = b.newest.piece("halflife.html", "beside", b.page(b.newest, "half-life/", "", "", "")); err != nil {
+			return err
+		}
+	}
+	machine, err := halfLifeJSON(b.head(p), r.HalfLife)
 	if err != nil {
 		return err
 	}
 	if err := b.render("halflife.html", p, m, record.File(machine)); err != nil {
 		return err
 	}
-	if err := b.out.write("half-life/half-life.csv", tableCSV(b.Report.HalfLife)); err != nil {
+	if err := b.out.write("half-life/half-life.csv", tableCSV(r.HalfLife)); err != nil {
 		return err
 	}
-	if err := b.standalone("half-life/half-life.svg", chart.HalfLife); err != nil {
+	if err := b.standalone(b.record, "half-life/half-life.svg", chart.HalfLife); err != nil {
 		return err
 	}
-	png, err := chart.HalfLifePNG(b.Report)
+	png, err := chart.HalfLifePNG(r)
 	if err != nil {
 		return err
 	}
@@ -130,60 +149,101 @@ func (b *builder) halfLife() error {
 }
 
 func (b *builder) changes() error {
-	p := b.page("changes/", "Changes", "What changed, day by day; days without data stand as gaps.", "changes")
+	l := b.newest
+	p := b.page(l, "changes/", "Changes", "What changed, day by day; days without data stand as gaps.", "changes")
 	p.Feed = feedAtom
-	drawn, err := b.inline("changes", chart.Changes)
+	drawn, err := l.inline("changes", chart.Changes)
 	if err != nil {
 		return err
 	}
-	m := ChangesPage{Page: p, Chart: drawn}
-	machine := changesJSON{Days: []dayRow{}, Head: b.head(p)}
-	for i, d := range slices.Backward(b.Report.Calendar) {
-		t := d.Day.Time()
-		if id := t.Format("2006-01"); len(m.Months) == 0 || m.Months[len(m.Months)-1].ID != id {
-			m.Months = append(m.Months, Month{ID: id, Name: t.Format(monthName)})
+	m := ChangesPage{Page: p, Chart: drawn, Months: months(l.report.Calendar, "m")}
+	machine := changesJSON{Days: b.dayRows(l.report.Calendar), Head: b.head(p)}
+	if n := before(b.record.report.Calendar, l.report.First); l != b.record && n > 0 {
+		older := b.record.report.Calendar[:n]
+		view := MonthsView{Page: b.page(b.record, "changes/", "", "", ""), Months: months(older, "e")}
+		if m.Earlier, err = b.record.piece("changes.html", "months", view); err != nil {
+			return err
 		}
-		last := &m.Months[len(m.Months)-1]
-		last.Days = append(last.Days, i)
-		machine.Days = append(machine.Days, b.dayRow(d))
+		machine.Earlier = b.dayRows(older)
 	}
 	if err := b.render("changes.html", p, m, record.File(machine)); err != nil {
 		return err
 	}
-	if err := b.standalone("changes/changes.svg", chart.Changes); err != nil {
+	if err := b.standalone(l, "changes/changes.svg", chart.Changes); err != nil {
 		return err
 	}
-	return b.standalone("changes/classes.svg", chart.Classes)
+	return b.standalone(b.record, "changes/classes.svg", chart.Classes)
 }
 
-func (b *builder) day(i int) error {
-	d := b.Report.Calendar[i]
-	p := b.page(DayPath(d.Day), "Changes of a day", "What changed on one day, by operator, and how the run went.", "changes")
+// before returns how many days of a calendar are older than a day.
+func before(days []report.Day, day report.Date) int {
+	n := slices.IndexFunc(days, func(d report.Day) bool { return d.Day >= day })
+	if n < 0 {
+		return len(days)
+	}
+	return n
+}
+
+// months sorts days into calendar months, newest first. The id of each begins with
+// a prefix.
+func months(days []report.Day, prefix string) (list []Month) {
+	for i, d := range slices.Backward(days) {
+		t := d.Day.Time()
+		if id := prefix + t.Format("2006-01"); len(list) == 0 || list[len(list)-1].ID != id {
+			list = append(list, Month{ID: id, Name: t.Format(monthName)})
+		}
+		last := &list[len(list)-1]
+		last.Days = append(last.Days, i)
+	}
+	return list
+}
+
+func (b *builder) day(l *line, i int) error {
+	d := l.report.Calendar[i]
+	p := b.page(l, DayPath(d.Day), "Changes of a day", "What changed on one day, by operator, and how the run went.", "changes")
 	p.Feed = feedAtom
-	m := DayPage{Page: p, Index: i, Day: d, Prev: b.nextRun(i, -1), Next: b.nextRun(i, 1)}
-	m.Groups, _ = b.groups(i, len(d.Changes), dayRows)
+	m := DayPage{Page: p, Index: i, Day: d, WholeDay: true, Events: eventsOfDay(d.Events)}
+	m.Prev, m.Next = b.around(d.Day)
+	m.Groups, m.MoreGroups = l.groups(i, dayGroups, dayRows)
 	machine := dayJSON{Day: d, Head: b.head(p), Versions: []changeJSON{}}
 	for _, g := range d.Changes {
 		for _, c := range g.Changed {
 			machine.Versions = append(machine.Versions, changeJSON{
 				Name: c.Name, Operator: g.Operator, URL: b.url(ServerPath(c.Name)),
-				Version: b.Report.Servers[c.Name].Versions[c.Index],
+				Version: l.report.Servers[c.Name].Versions[c.Index],
 			})
 		}
 	}
 	return b.render("day.html", p, m, record.File(machine))
 }
 
-// nextRun returns the next day with a run after the one with index i, in steps
-// of 1, or before it, in steps of -1; "" where there is none.
-func (b *builder) nextRun(i, step int) report.Date {
-	days := b.Report.Calendar
-	for i += step; i >= 0 && i < len(days); i += step {
-		if days[i].Runs > 0 {
-			return days[i].Day
+// eventsOfDay sorts the other events of a day by kind, each list cut. They come
+// sorted.
+func eventsOfDay(all []report.Transition) (list []EventsOfDay) {
+	for _, e := range all {
+		if n := len(list); n == 0 || list[n-1].Kind != e.Kind {
+			list = append(list, EventsOfDay{Kind: e.Kind})
+		}
+		last := &list[len(list)-1]
+		if last.More = len(last.Events) == dayEvents; !last.More {
+			last.Events = append(last.Events, e)
 		}
 	}
-	return ""
+	return list
+}
+
+// around returns the days with a page before and after one; "" where there is
+// none.
+func (b *builder) around(day report.Date) (prev, next report.Date) {
+	for _, d := range b.calendar {
+		switch {
+		case d.day < day:
+			prev = d.day
+		case d.day > day:
+			return prev, d.day
+		}
+	}
+	return prev, ""
 }
 
 // serverLists returns the jobs for the pages of all servers and those of each
@@ -199,39 +259,54 @@ func (b *builder) serverLists() []func() error {
 	}
 	byNamespace := b.namespaces()
 	for _, namespace := range sortedNames(byNamespace) {
-		jobs = append(jobs, func() error { return b.namespacePage(namespace, byNamespace[namespace]) })
+		pages := slices.Collect(slices.Chunk(byNamespace[namespace], namesPerPage))
+		for i := range pages {
+			jobs = append(jobs, func() error { return b.namespacePage(namespace, pages, i) })
+		}
 	}
 	return jobs
 }
 
-// serversPath returns the folder of page i of the list of servers, from 0.
-func serversPath(i int) string {
+// pageOf returns the folder of page i of a list, from 0, whose first page is at a
+// path.
+func pageOf(first string, i int) string {
 	if i == 0 {
-		return "servers/"
+		return first
 	}
-	return fmt.Sprintf("servers/%d/", i+1)
+	return fmt.Sprintf("%s%d/", first, i+1)
+}
+
+// pageLinks names the pages of a list whose first page is at a path, and their
+// URLs.
+func (b *builder) pageLinks(first string, pages [][]string, at int) (links []PageLink, urls []string) {
+	urls = []string{}
+	for i, names := range pages {
+		if len(names) > 0 {
+			links = append(links, PageLink{Path: pageOf(first, i), First: names[0], Current: i == at})
+		}
+		urls = append(urls, b.url(pageOf(first, i)))
+	}
+	return links, urls
 }
 
 func (b *builder) serversPage(pages [][]string, at int) error {
-	p := b.page(serversPath(at), "Servers", "All servers that were ever in the registry, by name.", "servers")
+	const first = "servers/"
+	p := b.page(b.newest, pageOf(first, at), "Servers", "All servers that were ever in the registry, by name.", "servers")
 	m := ServersPage{Page: p}
-	machine := listJSON{Head: b.head(p), Pages: []string{}}
-	for i, names := range pages {
-		if len(names) > 0 {
-			m.Pages = append(m.Pages, PageLink{Path: serversPath(i), First: names[0], Current: i == at})
-		}
-		machine.Pages = append(machine.Pages, b.url(serversPath(i)))
-	}
+	machine := listJSON{Head: b.head(p)}
+	m.Pages, machine.Pages = b.pageLinks(first, pages, at)
 	m.Rows, machine.Servers = b.serverRows(pages[at])
 	return b.render("servers.html", p, m, record.File(machine))
 }
 
-func (b *builder) namespacePage(namespace string, names []string) error {
-	p := b.page(NamespacePath(namespace), cmp.Or(namespace, "Servers without a namespace"), "The servers of one namespace of the registry.", "servers")
+func (b *builder) namespacePage(namespace string, pages [][]string, at int) error {
+	first := NamespacePath(namespace)
+	p := b.page(b.newest, pageOf(first, at), cmp.Or(namespace, "Servers without a namespace"), "The servers of one namespace of the registry.", "servers")
 	p.Recorded = namespace != ""
 	m := NamespacePage{Page: p, Namespace: namespace}
 	machine := listJSON{Head: b.head(p), Namespace: &namespace}
-	m.Rows, machine.Servers = b.serverRows(names)
+	m.Pages, machine.Pages = b.pageLinks(first, pages, at)
+	m.Rows, machine.Servers = b.serverRows(pages[at])
 	return b.render("namespace.html", p, m, record.File(machine))
 }
 
@@ -255,7 +330,7 @@ func (b *builder) serverRows(names []string) ([]ServerRow, []serverListJSON) {
 func (b *builder) nameList() error {
 	var buf bytes.Buffer
 	for _, n := range b.names {
-		fmt.Fprintf(&buf, "%s\t%s\t%s\n", n, ServerPath(n), b.Report.Servers[n].State)
+		fmt.Fprintf(&buf, "%s\t%s\t%s\n", n, ServerPath(n), b.lineOf(n).report.Servers[n].State)
 	}
 	return b.out.write("names.txt", buf.Bytes())
 }

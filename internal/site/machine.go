@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcpstrata/mcpstrata/internal/canon"
@@ -34,7 +35,7 @@ type head struct {
 }
 
 func (b *builder) head(p Page) head {
-	r := b.Report
+	r := p.Report
 	return head{r.AsOf, r.Methodology, b.url(p.Path), jsonSchema, r.Series, r.Simulated, p.Title}
 }
 
@@ -85,17 +86,23 @@ type dayRow struct {
 	URL     string              `json:"url,omitempty"` // absent for a day without a run
 }
 
-func (b *builder) dayRow(d report.Day) dayRow {
-	row := dayRow{Day: d}
-	if d.Runs > 0 {
-		row.URL = b.url(DayPath(d.Day))
+// dayRows returns days as the list has them, newest first.
+func (b *builder) dayRows(days []report.Day) []dayRow {
+	rows := []dayRow{}
+	for _, d := range slices.Backward(days) {
+		row := dayRow{Day: d}
+		if d.Runs > 0 {
+			row.URL = b.url(DayPath(d.Day))
+		}
+		rows = append(rows, row)
 	}
-	return row
+	return rows
 }
 
 type changesJSON struct {
-	Days []dayRow `json:"days"` // newest first
-	Head head     `json:"head"`
+	Days    []dayRow `json:"days"`              // newest first
+	Earlier []dayRow `json:"earlier,omitempty"` // days before the methodology began, under the series of record, newest first
+	Head    head     `json:"head"`
 }
 
 type dayJSON struct {
@@ -176,6 +183,7 @@ type registryJSON struct {
 }
 
 type contractJSON struct {
+	Digests *digestsJSON      `json:"digests,omitempty"` // as others publish them; absent where Tools is cut
 	Path    string            `json:"path"`              // of the contract file in the repository
 	Tools   []json.RawMessage `json:"tools"`             // every element of the list, as declared
 	Unshown string            `json:"unshown,omitempty"` // why Tools is empty although there is a contract
@@ -195,14 +203,14 @@ func (b *builder) reportFile() error {
 
 // feeds writes the feeds of all changes.
 func (b *builder) feeds() error {
-	atom, err := feed.Atom(b.Report, b.Base, feedAtom, feed.Selection{Page: ServerPath})
+	atom, err := feed.Atom(b.newest.report, b.Base, feedAtom, feed.Selection{Page: ServerPath})
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", feedAtom, err)
 	}
 	if err := b.out.write(feedAtom, atom); err != nil {
 		return err
 	}
-	list, err := feed.JSON(b.Report, b.Base, feedJSON, feed.Selection{Page: ServerPath})
+	list, err := feed.JSON(b.newest.report, b.Base, feedJSON, feed.Selection{Page: ServerPath})
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", feedJSON, err)
 	}
@@ -210,8 +218,8 @@ func (b *builder) feeds() error {
 }
 
 // serverFeed writes the feed of one server.
-func (b *builder) serverFeed(name, path string) error {
-	atom, err := feed.Atom(b.Report, b.Base, path, feed.Selection{Server: name, Page: ServerPath})
+func (b *builder) serverFeed(l *line, name, path string) error {
+	atom, err := feed.Atom(l.report, b.Base, path, feed.Selection{Server: name, Page: ServerPath})
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
@@ -222,10 +230,9 @@ func (b *builder) serverFeed(name, path string) error {
 // of several (sitemaps.org protocol 0.9). The date of a page is that of its last
 // change, never that of the build. Servers that never answered are not in it.
 func (b *builder) sitemap() error {
-	r := b.Report
 	type entry struct{ path, day string }
-	asOf := string(r.AsOf)
-	list := []entry{{"", asOf}, {"changes/", asOf}, {"half-life/", asOf}, {"servers/", asOf}}
+	asOf := string(b.newest.report.AsOf)
+	list := []entry{{"", asOf}, {"changes/", asOf}, {"half-life/", asOf}, {"servers/", asOf}, {capturePath, asOf}, {lookupPath, asOf}}
 	docs, err := documentPaths()
 	if err != nil {
 		return err
@@ -233,13 +240,11 @@ func (b *builder) sitemap() error {
 	for _, d := range docs {
 		list = append(list, entry{d, ""})
 	}
-	for _, d := range r.Calendar {
-		if d.Runs > 0 {
-			list = append(list, entry{DayPath(d.Day), string(d.Day)})
-		}
+	for _, d := range b.calendar {
+		list = append(list, entry{DayPath(d.day), string(d.day)})
 	}
 	for _, n := range b.names {
-		if s := r.Servers[n]; len(s.Versions) > 0 {
+		if s := b.lineOf(n).report.Servers[n]; len(s.Versions) > 0 {
 			list = append(list, entry{ServerPath(n), lastChange(s)})
 		}
 	}

@@ -212,6 +212,9 @@ func (f *folder) finish(partial bool) (removed int, err error) {
 		case f.files[p]:
 		case partial:
 			f.files[p] = true
+			if i, err := f.root.Lstat(filepath.FromSlash(p)); err == nil {
+				f.bytes += i.Size()
+			}
 		default:
 			stale = append(stale, p)
 		}

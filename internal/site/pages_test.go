@@ -12,9 +12,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpstrata/mcpstrata/internal/report"
 	"golang.org/x/net/html"
@@ -23,12 +25,12 @@ import (
 // A siteFiles is a rendered site, read back.
 type siteFiles struct {
 	dir    string
-	report *report.Report
+	report *report.Published
 	files  map[string][]byte // by path below the root, our own marker left out
 	pages  map[string]*html.Node
 }
 
-func readSite(t testing.TB, dir string, r *report.Report) *siteFiles {
+func readSite(t testing.TB, dir string, r *report.Published) *siteFiles {
 	t.Helper()
 	s := &siteFiles{dir: dir, report: r, files: map[string][]byte{}, pages: map[string]*html.Node{}}
 	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
@@ -54,8 +56,14 @@ func readSite(t testing.TB, dir string, r *report.Report) *siteFiles {
 // handWritten are the pages on which numbers of ours may stand without a mark.
 var handWritten = []string{"about/index.html", "data/index.html", "methodology/v1/index.html"}
 
+// free reports whether numbers may stand on a page without a mark: those that must
+// be there, and the pages of further methodologies.
+func free(name string) bool {
+	return slices.Contains(handWritten, name) || strings.HasPrefix(name, "methodology/")
+}
+
 // audible are the attributes that people hear or see.
-var audible = []string{"alt", "aria-label", "aria-description", "title", "content", "placeholder", "summary", "label"}
+var audible = []string{"alt", "aria-label", "aria-description", "title", "content", "placeholder", "summary", "label", "value", "aria-valuetext", "aria-valuenow", "aria-placeholder", "aria-roledescription"}
 
 func attr(n *html.Node, name string) (string, bool) {
 	for _, a := range n.Attr {
@@ -95,9 +103,16 @@ func (s *siteFiles) faults(root *html.Node, generic any, free bool) (faults []st
 			}
 			_, isRecorded := attr(n, "data-recorded")
 			_, isAxis := attr(n, "data-axis")
-			_, isDated := attr(n, "datetime")
 			recorded = recorded || isRecorded
-			marked = marked || isAxis || n.Data == "time" && isDated || n.Data == "code" || n.Data == "style"
+			if n.Data == "time" {
+				if err := checkTime(n); err != nil {
+					fault("%v", err)
+				}
+			}
+			if n.Data == "code" && !recorded && !free && proseNumber(textOf(n)) {
+				fault("%q in <code> is a number, and no code", textOf(n))
+			}
+			marked = marked || isAxis || n.Data == "time" || n.Data == "code" || n.Data == "style"
 			for _, a := range n.Attr {
 				if slices.Contains(audible, a.Key) && hasDigit(a.Val) && !recorded && !free {
 					fault("<%s %s=%q>", n.Data, a.Key, a.Val)
@@ -113,6 +128,34 @@ func (s *siteFiles) faults(root *html.Node, generic any, free bool) (faults []st
 	}
 	walk(root, false, false)
 	return faults, figures
+}
+
+// checkTime holds the words of a <time> to what its datetime says.
+func checkTime(n *html.Node) error {
+	at, _ := attr(n, "datetime")
+	for _, form := range []struct{ machine, words string }{
+		{"2006-01-02", "2 Jan 2006"}, {"2006-01", "January 2006"}, {"2006-01-02T15:04:05Z", "2 Jan 2006, 15:04 UTC"},
+	} {
+		if t, err := time.Parse(form.machine, at); err == nil {
+			if want := t.Format(form.words); textOf(n) != want {
+				return fmt.Errorf("<time datetime=%q> says %q, want %q", at, textOf(n), want)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("<time datetime=%q> says %q: no machine form of a time", at, textOf(n))
+}
+
+// proseNumber reports whether the text of a <code> is a number that belongs into a
+// sentence, with or without its unit.
+func proseNumber(s string) bool {
+	if regexp.MustCompile(`^\d{4}-\d\d-\d\d(\.\d+)?$`).MatchString(s) {
+		return false // a run, or a version of the protocol
+	}
+	if strings.Count(s, ".") > 1 {
+		return false // a version of a program
+	}
+	return hasDigit(s) && strings.Trim(s, "0123456789.,%  +-") == "" || regexp.MustCompile(`^[0-9.,]+ [a-z]+$`).MatchString(s)
 }
 
 // checkFigure looks a figure up in report.json, and in the report for its text.
@@ -190,7 +233,7 @@ func checkFewFigures(t *testing.T, s *siteFiles) int {
 		if root == nil {
 			continue
 		}
-		faults, n := s.faults(root, generic, slices.Contains(handWritten, name))
+		faults, n := s.faults(root, generic, free(name))
 		total += n
 		for i, f := range faults {
 			if i == 5 {
@@ -210,7 +253,7 @@ func checkFewFigures(t *testing.T, s *siteFiles) int {
 
 // The walk finds what it is there for.
 func TestFigureWalkIsNotBlind(t *testing.T) {
-	r := &report.Report{Population: report.Population{Names: 12}}
+	r := &report.Published{Report: report.Report{Population: report.Population{Names: 12}}}
 	s := &siteFiles{report: r}
 	var generic any
 	b, _ := json.Marshal(r)
@@ -230,7 +273,17 @@ func TestFigureWalkIsNotBlind(t *testing.T) {
 		{"recorded", `<bdi data-recorded><abbr title="U+202E">RLO</abbr>4</bdi>`, 0},
 		{"a date", `<time datetime="2026-01-01">1 Jan 2026</time>`, 0},
 		{"a date without its machine form", `<time>1 Jan 2026</time>`, 1},
+		{"a date with another text", `<time datetime="2026-01-01">2 Jan 2026</time>`, 1},
+		{"a time", `<time datetime="2026-01-01T03:04:05Z">1 Jan 2026, 03:04 UTC</time>`, 0},
+		{"a month", `<time datetime="2026-01">January 2026</time>`, 0},
+		{"a number as a time", `<time datetime="12">12</time>`, 1},
 		{"code", `<code>v1</code>`, 0},
+		{"a number as code", `<code>30</code> days`, 1},
+		{"a version as code", `<code>0.1.0</code> <code>2025-11-25</code>`, 0},
+		{"a number with its unit as code", `<code>30 days</code>`, 1},
+		{"a recorded number as code", `<code data-recorded>30</code>`, 0},
+		{"in a value", `<meter value="12"></meter>`, 1},
+		{"in what is read for a value", `<p aria-valuetext="12 servers"></p>`, 1},
 		{"an axis", `<svg><text data-axis>10</text><text>11</text></svg>`, 1},
 	}
 	for _, tt := range tests {
@@ -247,11 +300,11 @@ func TestFigureWalkIsNotBlind(t *testing.T) {
 // inRecorded are the elements that may stand inside recorded text.
 var inRecorded = []string{"a", "abbr", "bdi", "b", "br", "code", "del", "em", "ins", "mark", "span", "strong", "wbr", "text", "tspan", "title"}
 
-// known are all elements that templates, charts and goldmark write.
+// knownElements are all elements that templates, charts and goldmark write.
 var knownElements = []string{
 	"html", "head", "meta", "title", "link", "script", "body", "a", "abbr", "article", "aside", "bdi", "blockquote", "br", "button", "caption",
 	"code", "dd", "del", "details", "dfn", "div", "dl", "dt", "em", "figcaption", "figure", "footer", "h1", "h2", "h3", "h4", "header", "hr",
-	"input", "ins", "kbd", "label", "li", "main", "nav", "ol", "p", "pre", "section", "small", "span", "strong", "summary", "table", "tbody", "td", "th",
+	"input", "ins", "label", "li", "main", "nav", "ol", "p", "pre", "section", "small", "span", "strong", "summary", "table", "tbody", "td", "th",
 	"thead", "time", "tr", "ul", "wbr",
 	"svg", "g", "path", "rect", "line", "circle", "text", "tspan", "desc", "polyline", "polygon",
 }
@@ -276,7 +329,7 @@ func checkInert(t *testing.T, s *siteFiles) {
 				if recorded && !slices.Contains(inRecorded, n.Data) {
 					fault("<%s> inside recorded text", n.Data)
 				}
-				strict = strict || checkElement(n, strict, slices.Contains(handWritten, name), fault)
+				strict = strict || checkElement(n, strict, free(name), fault)
 				_, is := attr(n, "data-recorded")
 				recorded = recorded || is
 			}
@@ -424,10 +477,45 @@ func checkMachine(t *testing.T, s *siteFiles) {
 					t.Errorf("%s: %v", name, err)
 					break
 				}
-				if e, ok := tok.(xml.StartElement); ok && (strings.EqualFold(e.Name.Local, "script") || strings.EqualFold(e.Name.Local, "foreignObject")) {
-					t.Errorf("%s: <%s>", name, e.Name.Local)
+				if e, ok := tok.(xml.StartElement); ok {
+					for _, fault := range activeParts(e) {
+						t.Errorf("%s: %s", name, fault)
+					}
 				}
 			}
+		}
+	}
+}
+
+// activeParts returns what of an element of XML could do something.
+func activeParts(e xml.StartElement) (faults []string) {
+	switch name := strings.ToLower(e.Name.Local); name {
+	case "script", "foreignobject", "iframe", "object", "embed", "animate", "set", "handler", "use", "image":
+		faults = append(faults, "<"+name+">")
+	}
+	for _, a := range e.Attr {
+		value := strings.ToLower(strings.Join(strings.Fields(a.Value), ""))
+		switch {
+		case strings.HasPrefix(strings.ToLower(a.Name.Local), "on"),
+			strings.Contains(value, "javascript:"), strings.HasPrefix(value, "data:"), strings.HasPrefix(value, "vbscript:"):
+			faults = append(faults, fmt.Sprintf("%s=%q in <%s>", a.Name.Local, a.Value, e.Name.Local))
+		}
+	}
+	return faults
+}
+
+// The check of drawings and feeds finds what it is there for.
+func TestActivePartsAreFound(t *testing.T) {
+	for text, want := range map[string]int{
+		`<svg/>`: 0, `<text x="1">t</text>`: 0, `<svg onload="x()"/>`: 1, `<svg OnLoad="x()"/>`: 1, `<foreignObject/>`: 1, `<SCRIPT/>`: 1,
+		"<a href=\"java\tscript:x()\"/>": 1, `<link href="https://a.example/"/>`: 0, `<image href="data:text/html,x"/>`: 2,
+	} {
+		tok, err := xml.NewDecoder(strings.NewReader(text)).Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := activeParts(tok.(xml.StartElement)); len(got) != want {
+			t.Errorf("activeParts(%s) = %q, want %d", text, got, want)
 		}
 	}
 }
@@ -444,12 +532,17 @@ func TestPagesAreInertAndWhole(t *testing.T) {
 	h := recordedFleet(t)
 	s := readSite(t, h.build(t, nil), h.report)
 	checkAll(t, s)
+	hostile := 0
 	for name := range h.report.Servers {
 		if !strings.Contains(name, "hostile") {
 			continue
 		}
+		hostile++
 		if len(h.report.Servers[name].Versions) == 0 {
 			t.Errorf("%s was never read: the test has nothing to show", name)
 		}
+	}
+	if hostile < 3 {
+		t.Errorf("%d hostile servers in the fleet, want at least 3", hostile)
 	}
 }

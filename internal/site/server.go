@@ -1,7 +1,9 @@
 package site
 
 import (
+	"cmp"
 	"encoding/json"
+	"html/template"
 	"slices"
 	"strings"
 
@@ -9,51 +11,61 @@ import (
 	"github.com/mcpstrata/mcpstrata/internal/canon"
 	"github.com/mcpstrata/mcpstrata/internal/chart"
 	"github.com/mcpstrata/mcpstrata/internal/contract"
+	"github.com/mcpstrata/mcpstrata/internal/fingerprint"
 	"github.com/mcpstrata/mcpstrata/internal/record"
+	"github.com/mcpstrata/mcpstrata/internal/report"
 	"github.com/mcpstrata/mcpstrata/internal/visible"
 )
 
 // Bounds of the page of a server; those of index.json beside it are wider.
 const (
-	shownVersions = 20      // with their texts
-	shownOlder    = 400     // as rows
-	shownEvents   = 100     // other transitions
-	shownTools    = 250     // of the contract
-	shownParams   = 60      // of one tool
-	shownText     = 4_000   // characters of one text
-	shownHint     = 600     // characters of the description of a parameter
-	toolBudget    = 600_000 // bytes of HTML that the texts of all tools may come to
+	shownVersions = 20       // with their texts
+	shownOlder    = 400      // as rows
+	shownEvents   = 100      // other transitions
+	shownTools    = 250      // of the contract
+	shownParams   = 60       // of one tool
+	shownText     = 4_000    // characters of one text
+	shownHint     = 600      // characters of the description of a parameter
+	toolBudget    = 600_000  // bytes of HTML that the texts of all tools may come to
+	hashedBytes   = 32 << 20 // of contracts whose tools are hashed for the look-up
 )
 
 // server writes the page of one server. It reads nothing but the report and what
 // the tree holds of that server.
 func (b *builder) server(name string) error {
-	s := b.Report.Servers[name]
-	p := b.page(ServerPath(name), name, "What the tools of one MCP server are, and how they changed.", "servers")
+	l := b.lineOf(name)
+	s := l.report.Servers[name]
+	p := b.page(l, ServerPath(name), name, "What the tools of one MCP server are, and how they changed.", "servers")
 	p.Recorded = true
 	p.NoIndex = len(s.Versions) == 0
 	if s.Changes > 0 {
 		p.Feed = p.Path + "feed.atom"
-		if err := b.serverFeed(name, p.Feed); err != nil {
+		if err := b.serverFeed(l, name, p.Feed); err != nil {
 			return err
 		}
 	}
-	m := ServerPage{Page: p, Name: name, Server: s, Thin: len(s.Versions) == 0, Row: b.rows[name]}
+	m := ServerPage{Page: p, Name: name, Server: s, Thin: len(s.Versions) == 0, Row: l.rows[name]}
 	m.Namespace, m.Short = splitName(name)
 	machine := serverJSON{Head: b.head(p), Name: name, Report: s}
-	if row, ok := b.rows[name]; ok {
+	if row, ok := l.rows[name]; ok {
 		machine.Row = &row
 	}
 	m.Registry, machine.Registry = registryFacts(b.registry[name])
-	strip, err := chart.Strip(b.Report, name, chart.Form{ID: "strip"})
+	strip, err := chart.Strip(l.report, name, chart.Form{ID: "strip", At: l.prefix})
 	if err != nil {
 		return err
 	}
 	m.Strip = drawing(strip)
-	m.MoreEvents = len(s.Events) > shownEvents
-	m.Events = slices.Clone(s.Events[max(0, len(s.Events)-shownEvents):])
-	slices.Reverse(m.Events)
-	h := &history{bodies: b.Bodies, versions: s.Versions, words: wordCost, shown: diffBudget, json: diffJSON}
+	m.sortEvents(s.Events)
+	m.Twice = secondReading(l.report.Methodology)
+	if m.Row.Head != nil {
+		m.Capture = string(record.Value(m.Row.Head.Capture))
+	}
+	if m.Against, err = b.against(l, name); err != nil {
+		return err
+	}
+	h := &history{bodies: b.Bodies, versions: s.Versions, words: wordCost, shown: diffBudget, json: diffJSON, hashed: hashedBytes}
+	h.complete = m.Row.Head != nil && m.Row.Head.Capture.Pages.Complete
 	// The contract first: the history begins with the same one, and keeps it.
 	if err := b.contract(&m, &machine, h); err != nil {
 		return err
@@ -61,8 +73,88 @@ func (b *builder) server(name string) error {
 	if machine.Versions, err = h.read(&m); err != nil {
 		return err
 	}
+	b.enterDigests(name, h)
 	return b.render("server.html", p, m, machine.line())
 }
+
+// sortEvents fills in the other transitions, newest first, each list cut.
+func (m *ServerPage) sortEvents(all []report.ServerEvent) {
+	for _, e := range slices.Backward(all) {
+		list := &m.Events
+		switch e.Kind {
+		case record.ServerChanged:
+			list = &m.Handshake
+		case record.Unstable:
+			list = &m.Unstable
+		}
+		if len(*list) == shownEvents {
+			m.MoreEvents = true
+			continue
+		}
+		*list = append(*list, e)
+	}
+}
+
+// handshakeChanges says what differs between what a server said of itself before
+// and after.
+func handshakeChanges(before, after *report.Handshake) (list []HandshakeChange) {
+	add := func(what, before, after string) {
+		if before != after {
+			list = append(list, HandshakeChange{what, before, after})
+		}
+	}
+	add("name", before.Name, after.Name)
+	add("version", before.Version, after.Version)
+	add("protocol", before.Negotiated, after.Negotiated)
+	for _, c := range after.Capabilities {
+		if !slices.Contains(before.Capabilities, c) {
+			add("capability added:", "", c)
+		}
+	}
+	for _, c := range before.Capabilities {
+		if !slices.Contains(after.Capabilities, c) {
+			add("capability removed:", c, "")
+		}
+	}
+	add("instructions", string(before.Instructions), string(after.Instructions))
+	return list
+}
+
+// secondReading reports whether a methodology reads again before a difference
+// becomes the head.
+func secondReading(version string) bool {
+	m, ok := record.MethodologyByVersion(version)
+	return ok && m.SecondReading
+}
+
+// against renders how the newest reading of a server under the other methodology
+// differs, and nothing where it does not.
+func (b *builder) against(l *line, name string) (template.HTML, error) {
+	o := b.other(l)
+	if o == nil || o.report.Servers[name] == nil {
+		return "", nil
+	}
+	row, ok := l.rows[name]
+	was, both := o.rows[name]
+	if !ok || !both || row.Retired != "" || l.report.AsOf != o.report.AsOf {
+		return "", nil
+	}
+	r := OtherReading{Page: b.page(o, ServerPath(name), "", "", ""), Name: name, Server: o.report.Servers[name]}
+	r.State = row.ErrorClass != was.ErrorClass || row.ErrorDetail != was.ErrorDetail
+	if row.ErrorClass == record.Success && was.ErrorClass == record.Success && row.Head != nil && was.Head != nil {
+		r.Identity = common(was.Head)
+		r.Contract = common(row.Head) != r.Identity
+		r.Capture = row.Head.Capture.Differs(was.Head.Capture)
+	}
+	if !r.State && !r.Contract {
+		return "", nil
+	}
+	return o.piece("server.html", "against", r)
+}
+
+// common returns the identity of a head in the canonical form that all
+// methodologies have.
+func common(h *record.Head) canon.Digest { return cmp.Or(h.Ordered, h.Identity) }
 
 // contract fills in the contract in force, or last read.
 func (b *builder) contract(m *ServerPage, machine *serverJSON, h *history) error {
@@ -70,7 +162,7 @@ func (b *builder) contract(m *ServerPage, machine *serverJSON, h *history) error
 	if head == nil {
 		return nil
 	}
-	m.Contract = "data/" + archive.ContractPath(b.Report.Methodology, m.Name)
+	m.Contract = "data/" + archive.ContractPath(m.Report.Methodology, m.Name)
 	m.Digests = headDigests(head)
 	machine.Contract = &contractJSON{Path: m.Contract, Tools: []json.RawMessage{}}
 	c, gone, err := h.at(head.Artifacts)
@@ -90,7 +182,17 @@ func (b *builder) contract(m *ServerPage, machine *serverJSON, h *history) error
 		}
 		machine.Contract.Tools = append(machine.Contract.Tools, tool)
 	}
+	if machine.Contract.Unshown == "" {
+		machine.Contract.Digests = h.machineDigests(c)
+	}
 	m.Tools, m.MoreTools = toolViews(c, sinceOf(m.Server.Versions))
+	for i := range m.Tools[:min(len(m.Tools), shownDigests)] {
+		m.Tools[i].Digests = digestsText(h.printsOf(c.Tools[i].Value))
+	}
+	for _, p := range fingerprint.OfSet(c, h.complete) {
+		m.ListDigests = append(m.ListDigests, digestsText([]fingerprint.Digest{p}))
+	}
+	m.MoreDigests = len(m.Tools) > shownDigests && m.Tools[0].Digests != ""
 	return nil
 }
 

@@ -9,6 +9,14 @@
 // digests, paths and commands (code) and the axes of charts (data-axis); a test
 // walks all pages for any other digit. The hand-written pages are free.
 //
+// # Two lines of observation
+//
+// A page shows one methodology and says which: the home page, the half-life and
+// the classes the series of record; days, changes, feeds, lists and servers the
+// newest methodology that is recorded. Where a page has both, each piece is
+// rendered with the templates of its own line, so that a figure can't come from
+// the other. A server that only the older one ever read keeps its page of that.
+//
 // # Paths
 //
 // Every name that was ever in the roster has a page for ever, at a path that is
@@ -47,6 +55,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"path"
 	"runtime"
@@ -77,7 +86,7 @@ func ParseBase(base string) (*url.URL, error) {
 type Config struct {
 	Tree    *archive.Tree
 	Bodies  *body.Store // of the tree; its index loaded, or each body is looked for in all runs
-	Report  *report.Report
+	Report  *report.Published
 	Out     string       // folder; see [MarkerName]
 	Only    string       // the name of one server: only its page is written
 	Base    string       // absolute URL of the site's root, for feeds, canonical links and the sitemap; "": [Base]
@@ -124,7 +133,7 @@ func Build(ctx context.Context, cfg Config) (Stats, error) {
 	if err == nil {
 		removed, err = b.out.finish(cfg.Only != "")
 	}
-	stats := Stats{AsOf: cfg.Report.AsOf, Files: len(b.out.files), Bytes: b.out.bytes, Written: len(b.out.staged), Removed: removed}
+	stats := Stats{AsOf: b.newest.report.AsOf, Files: len(b.out.files), Bytes: b.out.bytes, Written: len(b.out.staged), Removed: removed}
 	if closeErr := b.out.close(); err == nil {
 		err = closeErr
 	}
@@ -139,15 +148,20 @@ func Build(ctx context.Context, cfg Config) (Stats, error) {
 type builder struct {
 	Config
 	basePath string // of Base on its host
-	pages    *pageSet
+	record   *line  // the series of record
+	newest   *line  // the newest methodology recorded; the same where there is one
 	out      *folder
-	names    []string                      // of all servers, sorted
-	rows     map[string]record.Observation // newest, by name
+	names    []string  // of all servers, sorted
+	calendar []lineDay // the days that have a page
 	registry archive.RegistryRows
+	methods  map[string]bool // versions of methodologies that have a page
+	numbered []string        // names in the order of lookup/servers.txt
+	numbers  map[string]int32
+	index    digestIndex
 }
 
 func newBuilder(cfg Config) (*builder, error) {
-	b := &builder{Config: cfg, rows: map[string]record.Observation{}}
+	b := &builder{Config: cfg, methods: map[string]bool{}}
 	b.Base = cmp.Or(b.Base, Base)
 	u, err := ParseBase(b.Base)
 	if err != nil {
@@ -157,24 +171,27 @@ func newBuilder(cfg Config) (*builder, error) {
 	if b.Workers <= 0 {
 		b.Workers = runtime.GOMAXPROCS(0)
 	}
-	b.names = sortedNames(cfg.Report.Servers)
-	if _, ok := cfg.Report.Servers[cfg.Only]; !ok && cfg.Only != "" {
-		return nil, &UnknownServerError{cfg.Only}
-	}
-	rows, err := cfg.Tree.Current(cfg.Report.Methodology)
+	docs, err := documentPaths()
 	if err != nil {
 		return nil, err
 	}
-	for _, o := range rows {
-		if fault := o.Fault(); fault != "" {
-			return nil, fmt.Errorf("reading %s: the row of %.100q: %s", archive.CurrentPath(cfg.Report.Methodology, archive.Shard(o.Name)), o.Name, fault)
+	for _, d := range docs {
+		if version, ok := strings.CutPrefix(d, "methodology/"); ok {
+			b.methods[strings.TrimSuffix(version, "/")] = true
 		}
-		b.rows[o.Name] = o
 	}
-	if b.registry, err = cfg.Tree.Rows(); err != nil {
+	if err := b.openLines(); err != nil {
 		return nil, err
 	}
-	b.pages, err = parsePages(cfg.Report)
+	names := maps.Clone(b.record.report.Servers)
+	maps.Copy(names, b.newest.report.Servers)
+	b.names = sortedNames(names)
+	b.calendar = b.days()
+	b.numbered, b.numbers = b.serverNumbers()
+	if _, ok := names[cfg.Only]; !ok && cfg.Only != "" {
+		return nil, &UnknownServerError{cfg.Only}
+	}
+	b.registry, err = cfg.Tree.Rows()
 	return b, err
 }
 
@@ -200,19 +217,20 @@ func (b *builder) run(ctx context.Context) error {
 			return job()
 		})
 	}
-	return g.Wait()
+	if err := g.Wait(); err != nil || b.Only != "" {
+		return err
+	}
+	return b.lookup()
 }
 
 // jobs returns what a whole site is made of, in the order in which it is begun.
 func (b *builder) jobs() []func() error {
 	jobs := []func() error{
-		b.home, b.halfLife, b.changes, b.assets, b.documents, b.notFound,
+		b.home, b.halfLife, b.changes, b.assets, b.documents, b.notFound, b.capture,
 		b.reportFile, b.nameList, b.feeds, b.sitemap, b.robots,
 	}
-	for i, d := range b.Report.Calendar {
-		if d.Runs > 0 {
-			jobs = append(jobs, func() error { return b.day(i) })
-		}
+	for _, d := range b.calendar {
+		jobs = append(jobs, func() error { return b.day(d.line, d.index) })
 	}
 	jobs = append(jobs, b.serverLists()...)
 	for _, name := range b.names {

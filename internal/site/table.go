@@ -14,25 +14,24 @@ const maxTableRows = 120
 
 // tableRows returns the indices of the rows of the survival table that the page
 // shows: those with an event, and of very many evenly chosen ones, first and
-// last included.
-func tableRows(h report.HalfLife) []int {
+// last included; cut says that there are more.
+func tableRows(h report.HalfLife) (rows []int, cut bool) {
 	if h.Estimate == nil {
-		return nil
+		return nil, false
 	}
-	var rows []int
 	for i, n := range h.Estimate.Table.NEvent {
 		if n > 0 {
 			rows = append(rows, i)
 		}
 	}
 	if len(rows) <= maxTableRows {
-		return rows
+		return rows, false
 	}
 	chosen := make([]int, maxTableRows)
 	for i := range chosen {
 		chosen[i] = rows[i*(len(rows)-1)/(maxTableRows-1)]
 	}
-	return chosen
+	return chosen, true
 }
 
 // tableCSV returns the whole table of the survival estimate (RFC 4180): times in

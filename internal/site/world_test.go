@@ -29,7 +29,7 @@ type history struct {
 	root   string
 	tree   *archive.Tree
 	bodies func() *body.Store
-	report *report.Report
+	report *report.Published
 }
 
 func openHistory(t testing.TB, root string) *history {
@@ -46,9 +46,16 @@ func openHistory(t testing.TB, root string) *history {
 		}
 		return store
 	}
-	if h.report, err = report.Build(h.tree, "v1"); err != nil {
+	if h.report, err = report.Publish(h.tree); err != nil {
 		t.Fatal(err)
 	}
+	return h
+}
+
+// alone leaves of the report the series of record, as an archive has it that was
+// only ever read under v1.
+func (h *history) alone() *history {
+	h.report = &report.Published{Report: h.report.Report}
 	return h
 }
 

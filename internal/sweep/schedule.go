@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -43,11 +44,16 @@ func (h *host) rest(now time.Time) time.Duration {
 	return max(d, h.notBefore.Sub(now))
 }
 
-// readyHosts is a heap: the host with most left to do first, then by order.
+// readyHosts is a heap: hosts with a second reading to make first, because the
+// bodies of the first one are in memory; then the host with most left to do; then
+// by order.
 type readyHosts []*host
 
 func (r readyHosts) Len() int { return len(r) }
 func (r readyHosts) Less(i, j int) bool {
+	if a, b := r[i].queue[0].first != nil, r[j].queue[0].first != nil; a != b {
+		return a
+	}
 	if a, b := len(r[i].queue), len(r[j].queue); a != b {
 		return a > b
 	}
@@ -82,9 +88,11 @@ type schedule struct {
 	events   chan event
 
 	ready                 readyHosts
-	total, done, inFlight int // probes
+	total, done, inFlight int // probes, second readings among them
 	stats                 Stats
 	budget                time.Duration // 0 is none
+	waiting               []*unit       // second readings not yet started, in the order of their first ones
+	held                  int           // bytes of the bodies of first readings whose second one is not done
 }
 
 // run starts probes while there are workers and ready hosts, waits for an
@@ -99,8 +107,8 @@ func (s *schedule) run(ctx context.Context, g *errgroup.Group) error {
 	for s.done < s.total {
 		spent := s.budget > 0 && s.clock.Now().Sub(began) >= s.budget
 		if spent && s.inFlight == 0 {
-			s.stats.Missed = s.total - s.done
-			return nil
+			s.stats.Missed = s.total - s.done - len(s.waiting)
+			return s.giveUp()
 		}
 		for !spent && s.inFlight < s.workers && len(s.ready) > 0 {
 			if ctx.Err() != nil {
@@ -127,6 +135,9 @@ func (s *schedule) run(ctx context.Context, g *errgroup.Group) error {
 // start starts the next probe of h.
 func (s *schedule) start(ctx context.Context, g *errgroup.Group, h *host) {
 	u := h.start(s.clock.Now())
+	if u.first != nil {
+		s.waiting = slices.DeleteFunc(s.waiting, func(w *unit) bool { return w.first == u.first })
+	}
 	s.inFlight++
 	s.progress(s.done, s.total, s.inFlight)
 	g.Go(func() error {
@@ -141,19 +152,27 @@ func (s *schedule) start(ctx context.Context, g *errgroup.Group, h *host) {
 	})
 }
 
-// end yields what a probe got and sends its host to rest, or to be ready.
+// end yields what a probe got, or holds it until its second reading is made, and
+// sends its host to rest, or to be ready.
 func (s *schedule) end(ctx, resting context.Context, g *errgroup.Group, e event) error {
 	s.inFlight--
 	s.done++
-	s.stats.Probes++
 	s.stats.Requests += e.attempt.Result.Requests
-	for _, name := range e.probed.names {
-		r := e.attempt.Result
-		r.Name = name
-		if err := s.yield(r); err != nil {
-			return err
-		}
-		s.stats.Results++
+	var err error
+	switch u, r := e.probed, &e.attempt.Result; {
+	case u.first != nil:
+		s.stats.Seconds++
+		s.held -= size(u.first)
+		err = s.tell(u, *u.first, r)
+	case u.due(r):
+		s.stats.Probes++
+		err = s.hold(e.host, *u, r)
+	default:
+		s.stats.Probes++
+		err = s.tell(u, *r, nil)
+	}
+	if err != nil {
+		return err
 	}
 	s.progress(s.done, s.total, s.inFlight)
 	if len(e.host.queue) == 0 {
@@ -179,6 +198,76 @@ func (s *schedule) end(ctx, resting context.Context, g *errgroup.Group, e event)
 		return nil
 	})
 	return nil
+}
+
+// due reports whether a first reading is to be followed by a second one: it
+// succeeded, and says something else than the head of a name that declares the
+// endpoint.
+func (u *unit) due(r *record.Result) bool {
+	if !u.methodology.SecondReading || r.Class != record.Success {
+		return false
+	}
+	for _, head := range u.heads {
+		if head != "" && head != r.Identity {
+			return true
+		}
+	}
+	return false
+}
+
+// hold puts the second reading at the front of the host's queue. A reading that
+// is too much to hold beside the others gets none.
+func (s *schedule) hold(h *host, u unit, first *record.Result) error {
+	n := size(first)
+	if s.held+n > maxHeld {
+		s.stats.SecondsMissed++
+		return s.tell(&u, *first, nil)
+	}
+	s.held += n
+	u.first = first
+	h.queue = slices.Insert(h.queue, 0, u)
+	s.waiting = append(s.waiting, &u)
+	s.total++
+	return nil
+}
+
+// tell yields a reading for each name that declares the endpoint, and the second
+// one to those whose head the first contradicts.
+func (s *schedule) tell(u *unit, first record.Result, second *record.Result) error {
+	for i, name := range u.names {
+		r := first
+		r.Name, r.Second = name, nil
+		if head := u.heads[i]; second != nil && head != "" && head != first.Identity {
+			again := *second
+			again.Name = name
+			r.Second = &again
+		}
+		if err := s.yield(r); err != nil {
+			return err
+		}
+		s.stats.Results++
+	}
+	return nil
+}
+
+// giveUp yields the readings whose second one the budget left.
+func (s *schedule) giveUp() error {
+	for _, u := range s.waiting {
+		s.stats.SecondsMissed++
+		if err := s.tell(u, *u.first, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// size returns how many bytes the bodies of a reading are.
+func size(r *record.Result) int {
+	n := len(r.Init)
+	for _, p := range r.Pages {
+		n += len(p)
+	}
+	return n
 }
 
 // send hands e to run, unless the sweep is over.

@@ -13,8 +13,11 @@ import (
 )
 
 // maxShardLine bounds a line of a shard file, in bytes: all bodies of a target
-// (32 MiB) and of its handshake (8 MiB), in base64.
-const maxShardLine = 64 << 20
+// (32 MiB) and of its handshake (8 MiB), in base64, of two readings.
+const maxShardLine = 128 << 20
+
+// maxFooter bounds the last line of a shard file, in bytes: a count and a digest.
+const maxFooter = 1 << 10
 
 // ShardOf returns the shard, from 1 to of, to which a host and port
 // ([target.Host]) belongs: all its endpoints are probed by one process, which
@@ -133,7 +136,7 @@ func CheckShard(r io.ReadSeeker) (header record.ShardHeader, complete bool, err 
 func checkShard(r io.Reader) (between int, complete bool, err error) {
 	l := newLines(r, maxShardLine)
 	sum := sha256.New()
-	var last []byte // not yet in sum
+	var last []byte // not yet in sum; empty where the last line is no footer
 	for {
 		line, err := l.next()
 		if err == io.EOF {
@@ -143,7 +146,12 @@ func checkShard(r io.Reader) (between int, complete bool, err error) {
 			return 0, false, err
 		}
 		sum.Write(last)
-		last = append(last[:0], line...)
+		last = last[:0]
+		if len(line) > maxFooter {
+			sum.Write(line) // it is no footer, and too long to hold twice
+		} else {
+			last = append(last, line...)
+		}
 		if err != nil {
 			return max(0, l.n-2), false, nil
 		}
@@ -190,6 +198,8 @@ func readResults(l *lines, count int, yield func(record.Result) error) (record.S
 			err = errors.New("a result without a name or a methodology")
 		case seen[k]:
 			err = fmt.Errorf("a second result of %s under %s", r.Name, r.Method)
+		default:
+			err = checkSecond(r)
 		}
 		if err != nil {
 			return header, fmt.Errorf("reading shard: %w", l.error(err))
@@ -200,6 +210,22 @@ func readResults(l *lines, count int, yield func(record.Result) error) (record.S
 		}
 	}
 	return header, nil
+}
+
+// checkSecond reports what is wrong with where the second reading of a result
+// stands.
+func checkSecond(r record.Result) error {
+	again := r.Second
+	switch {
+	case again == nil:
+	case again.Name != r.Name || again.Method != r.Method:
+		return fmt.Errorf("the second reading of %s under %s is of %s under %s", r.Name, r.Method, again.Name, again.Method)
+	case again.Second != nil:
+		return fmt.Errorf("a third reading of %s under %s", r.Name, r.Method)
+	case r.Class != record.Success:
+		return fmt.Errorf("a second reading of %s under %s, although the first one failed", r.Name, r.Method)
+	}
+	return nil
 }
 
 func checkShardHeader(h record.ShardHeader) error {

@@ -27,6 +27,18 @@
 // hold a run for days. Nothing is retried: a second try would be a second
 // observation.
 //
+// # Second readings
+//
+// Under a methodology that reads again before a difference becomes the head
+// (v2, DESIGN.md section 4), a successful reading whose identity is not that of
+// the plan's head, for any name that declares the endpoint, is followed by a
+// second one: the next probe of that host, ahead of all that waits there, as
+// polite as any other. Results are yielded when it ended, and it stands in those
+// of the names whose head differs. Until then the bodies of the first are in
+// memory, one endpoint a host and at most [maxHeld] bytes in all; a reading
+// beyond that is yielded without a second one, and so are those whose second
+// reading the budget left.
+//
 // # Budget
 //
 // After [Config.Budget] no probe is started; those in flight end, and the sweep
@@ -45,6 +57,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
+	"github.com/mcpstrata/mcpstrata/internal/canon"
 	"github.com/mcpstrata/mcpstrata/internal/probe"
 	"github.com/mcpstrata/mcpstrata/internal/record"
 	"github.com/mcpstrata/mcpstrata/internal/target"
@@ -58,6 +71,10 @@ const (
 
 	// MaxRetryAfter caps how long one answer can make its host rest.
 	MaxRetryAfter = 60 * time.Second
+
+	// maxHeld caps the bytes of the bodies that wait for their second reading:
+	// many hosts that ask for rest must not fill the memory.
+	maxHeld = 256 << 20
 
 	// MaxRest caps how long all answers together can make one host rest. After
 	// that it is read at the plan's pace.
@@ -97,6 +114,9 @@ type Stats struct {
 	Results  int // yielded: one per name and methodology
 	Requests int // sent, each once however many names share the endpoint
 	Missed   int // distinct endpoint and methodology that the budget left
+
+	Seconds       int // second readings made; Probes does not count them, Requests does
+	SecondsMissed int // second readings that were due and not started
 }
 
 // Run executes plan and yields one result per probed target and methodology, in
@@ -123,7 +143,9 @@ func Run(ctx context.Context, plan *Plan, cfg Config, yield func(record.Result) 
 type unit struct {
 	endpoint    string
 	methodology record.Methodology
-	names       []string // in plan order
+	names       []string       // in plan order
+	heads       []canon.Digest // of each name; empty where it has none
+	first       *record.Result // of a second reading: what the first one got
 }
 
 // units returns the distinct probes of plan, shuffled by its seed: one group
@@ -164,6 +186,7 @@ func (p *Plan) units() ([][]unit, error) {
 			for _, t := range declaring[e] {
 				if !slices.Contains(t.Skip, m.Version) {
 					u.names = append(u.names, t.Name)
+					u.heads = append(u.heads, t.Heads[m.Version].Identity)
 				}
 			}
 			if len(u.names) > 0 {

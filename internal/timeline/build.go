@@ -25,7 +25,8 @@ type Run struct {
 // afterwards.
 type Builder struct {
 	methodology string
-	newest      string // run added last
+	rules       record.Methodology // zero for a version that is not known
+	newest      string             // run added last
 	byName      map[string]*Target
 	targets     []*Target // in the order in which they were first listed
 	days        []Day
@@ -43,7 +44,8 @@ type waiting struct {
 
 // NewBuilder returns a Builder of the line of observation of a methodology.
 func NewBuilder(methodology string) *Builder {
-	return &Builder{methodology: methodology, byName: map[string]*Target{}}
+	rules, _ := record.MethodologyByVersion(methodology)
+	return &Builder{methodology: methodology, rules: rules, byName: map[string]*Target{}}
 }
 
 // MaxDays bounds a history: a day further from the first one is a mistake, and
@@ -207,7 +209,7 @@ func (b *Builder) enterRows(day record.Day, rows []record.Observation, changes m
 		t.Row = *o
 		t.Endpoint = cmp.Or(o.Endpoint, t.Endpoint)
 		if began {
-			t.begin(before, changes[o.Name])
+			t.begin(before, changes[o.Name], b.rules)
 		}
 	}
 }
@@ -215,7 +217,7 @@ func (b *Builder) enterRows(day record.Day, rows []record.Observation, changes m
 // begin fills what the last life of a target has to know of how it began: from
 // its event, or from the heads where there is none, because both readings were
 // made on the day of the baseline.
-func (t *Target) begin(before *record.Head, e *record.Event) {
+func (t *Target) begin(before *record.Head, e *record.Event, rules record.Methodology) {
 	n := len(t.Lives)
 	l := &t.Lives[n-1]
 	l.Endpoint, l.Read, l.Comparable = t.Endpoint, l.First, true
@@ -223,17 +225,37 @@ func (t *Target) begin(before *record.Head, e *record.Event) {
 		return
 	}
 	l.LastSame = max(t.Lives[n-2].Read, t.Lives[n-2].First)
+	if rules.SecondReading {
+		t.join()
+	}
 	if e == nil {
 		l.Began = record.Drift
 		if before != nil {
 			l.Differs = before.Capture.Differs(t.Row.Head.Capture)
 		}
 		l.Comparable = len(l.Differs) == 0
+		if rules.CaptureRestricts && !l.Comparable {
+			l.Began = record.CaptureDifference
+		}
 		return
 	}
-	l.Began, l.Classes, l.Differs = e.Kind, e.Classes, e.Differs
+	l.Began, l.Classes, l.Differs, l.Reread = e.Kind, e.Classes, e.Differs, e.Reread
 	l.keep(e.Changes)
 	l.Comparable = e.Kind == record.Drift && (e.Comparable == nil || *e.Comparable)
+}
+
+// join marks the last two lives when the first of them was never confirmed and
+// the second is the contract from before it. One that such a pair already gave
+// back goes on as the life before it did: it needs no confirmation of its own.
+func (t *Target) join() {
+	n := len(t.Lives)
+	if n < 3 {
+		return
+	}
+	last, mid, next := &t.Lives[n-3], &t.Lives[n-2], &t.Lives[n-1]
+	if last.Identity == next.Identity && !mid.Confirmed && !mid.Joined {
+		mid.Joined, next.Joined = true, true
+	}
 }
 
 // read dates the readings of a run that found all as before, and the others.
@@ -246,7 +268,9 @@ func (b *Builder) read(day record.Day, m *record.Missed) {
 		t.tried = true
 		if n := len(t.Lives); n > 0 && t.Row.ErrorClass == record.Success && t.Row.Retired == "" {
 			t.Read = day
-			t.Lives[n-1].Read = day
+			if t.Row.Head.LastObserved == "" { // else it said two other things
+				t.Lives[n-1].Read = day
+			}
 		}
 	}
 }

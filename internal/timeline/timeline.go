@@ -12,6 +12,13 @@
 // less than no time. A change is known to lie after [Life.LastSame] and not after
 // [Life.First] (e-001): it is an interval, not a day.
 //
+// # Unstable days
+//
+// On a day on which two readings of one run differ from each other, the contract
+// in force stays. Where the second reading found it, it was read; where neither
+// did, its row says when it last was, and so does [Life.Read], although the target
+// answered.
+//
 // # What a quiet day says
 //
 // A dated file holds a row only where it differs from the target's last one, and
@@ -48,11 +55,13 @@ type Life struct {
 	Identity  canon.Digest
 	Artifacts []canon.Digest // the bodies it was first read from, or those after a reorder
 	Tools     int
-	First     record.Day // first day on which it was read
-	Last      record.Day // last day it was known to be read; empty while it is read day by day
-	Ended     record.Day // first day of the next contract; empty while in force
-	Confirmed bool       // read in the same form a second time
-	ReturnOf  int        // number, from 1, of the newest earlier life of the same contract; 0: none
+	First     record.Day     // first day on which it was read
+	Last      record.Day     // last day it was known to be read; empty while it is read day by day
+	Ended     record.Day     // first day of the next contract; empty while in force
+	Confirmed bool           // read in the same form a second time
+	ReturnOf  int            // number, from 1, of the newest earlier life of the same contract; 0: none
+	Capture   record.Capture // of the newest reading of it, as far as its members differ; the time is that of the first reading under them
+	Unstable  []record.Day   // on which two readings of one run differed while it was in force, oldest first
 
 	// What follows takes headers and events to know: only a [Builder] fills it.
 
@@ -66,9 +75,11 @@ type Life struct {
 	ConfirmedOn record.Day
 	Differs     []string   // the conditions that differ
 	Endpoint    string     // where it was first read
+	Joined      bool       // this change and another one cancel out: see [Life.Drifted]
 	LastSame    record.Day // last day on which the contract before was read; empty for a first contract
 	Read        record.Day // last day on which it was read
 	Removed     int
+	Reread      record.Reread // what a second reading said of the change that began it; empty for a first contract
 }
 
 // Of the changes that begin a life at most MaxChanges are kept, and of their JSON
@@ -110,7 +121,10 @@ func (l *Life) keep(changes []record.ToolChange) {
 }
 
 // Drifted reports whether a life began with a change that the methodology counts.
-func (l *Life) Drifted() bool { return l.Began == record.Drift }
+// A methodology with a second reading does not count the two changes to a
+// contract that was never confirmed and back: the life before, that one and the
+// one after it are one life going on (DESIGN.md section 4).
+func (l *Life) Drifted() bool { return l.Began == record.Drift && !l.Joined }
 
 // Substantive reports whether more than numbers, white space or order was new
 // when a life began. A change of which nothing is known, because the old body is
@@ -150,7 +164,10 @@ func (t *Target) advance(o *record.Observation) (began bool) {
 		t.Lives = append(t.Lives, Life{Identity: h.Identity, First: h.FirstObserved, ReturnOf: t.newest[h.Identity]})
 	}
 	l := &t.Lives[len(t.Lives)-1]
-	l.Artifacts, l.Tools, l.Last, l.Confirmed = h.Artifacts, h.Tools, h.LastObserved, h.Confirmed
+	l.Artifacts, l.Tools, l.Last, l.Confirmed, l.Capture = h.Artifacts, h.Tools, h.LastObserved, h.Confirmed, h.Capture
+	if n := len(l.Unstable); h.Unstable != "" && (n == 0 || l.Unstable[n-1] != h.Unstable) {
+		l.Unstable = append(l.Unstable, h.Unstable)
+	}
 	return began
 }
 

@@ -35,12 +35,12 @@ func Find() (string, error) {
 	return "", errors.New("chromium is not installed: apt-get install --no-install-recommends chromium fonts-dejavu-core")
 }
 
-// startTimeout is how long Chromium may take until it answers, on a machine
-// that is busy with other things.
+// startTimeout is how long Chromium may take until it answers where much else
+// is running.
 const startTimeout = time.Minute
 
 // A Browser is a running Chromium with a profile of its own. No name but
-// loopback addresses resolves in it, so that nothing reaches another machine
+// loopback addresses resolves in it, so that nothing reaches another host
 // even if a page asks for it.
 type Browser struct {
 	ctx    context.Context
@@ -327,5 +327,5 @@ func (t *Tab) Picture(x, y, width, height float64) ([]byte, error) {
 	return shot.Data, nil
 }
 
-// FileURL returns the address of a file on this machine.
+// FileURL returns the address of a local file.
 func FileURL(path string) string { return "file://" + filepath.ToSlash(path) }

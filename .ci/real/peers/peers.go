@@ -52,6 +52,7 @@ type Peer struct {
 	First   Release
 	Upgrade *Release // what it becomes on a later day; nil: it stays
 	Want    Outcome
+	Modern  bool // it speaks only 2026-07-28: Want is what v1 gets, and v2 gets the list
 }
 
 // All returns the servers, in the order of their registry rows.
@@ -81,7 +82,7 @@ func All() []Peer {
 		{
 			Name: "modern-only", Title: "@modelcontextprotocol/server 2.4.0, speaks only 2026-07-28",
 			First: Release{Version: "1.0.0", Script: "modern.mjs", Args: args()},
-			Want:  Outcome{Class: "http_4xx", Detail: "rpc:-32022", Status: 400, Step: "initialize"},
+			Want:  Outcome{Class: "http_4xx", Detail: "rpc:-32022", Status: 400, Step: "initialize"}, Modern: true,
 		},
 		{Name: "go-sdk-json", Title: "go-sdk 1.8.0, JSON, no session", First: Release{Version: "1.0.0", Handler: goSDKJSON}},
 		{Name: "go-sdk-paged", Title: "go-sdk 1.8.0, event streams, sessions, three pages", First: Release{Version: "1.0.0", Handler: goSDKPaged}},
@@ -121,8 +122,8 @@ type Running struct {
 	Stop func()
 }
 
-// startTimeout is how long a server may take until it listens, on a machine
-// whose two cores start all of them at once.
+// startTimeout is how long a server may take until it listens, where two cores
+// start all of them at once.
 const startTimeout = 90 * time.Second
 
 // Start starts one release of a server and waits until it listens.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -20,6 +21,48 @@ func (l List) Identity() string {
 	}
 	sum := sha256.Sum256([]byte(canonical(all)))
 	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Ordered returns the v2 identity of a list: SHA-256 over the array of its tools'
+// RFC 8785 texts, sorted by name and then by text. All names here are ASCII, and
+// all numbers such that the shortest text of a float64 is theirs.
+func (l List) Ordered() string {
+	tools := slices.Clone(l.Tools)
+	slices.SortFunc(tools, func(a, b map[string]any) int {
+		x, _ := a["name"].(string)
+		y, _ := b["name"].(string)
+		return cmp.Or(strings.Compare(x, y), strings.Compare(inOrder(a), inOrder(b)))
+	})
+	var texts []string
+	for _, t := range tools {
+		texts = append(texts, inOrder(t))
+	}
+	sum := sha256.Sum256([]byte("[" + strings.Join(texts, ",") + "]"))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// inOrder writes a decoded value in the v2 form.
+func inOrder(v any) string {
+	switch v := v.(type) {
+	case map[string]any:
+		var members []string
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			members = append(members, quote(name)+":"+inOrder(v[name]))
+		}
+		return "{" + strings.Join(members, ",") + "}"
+	case []any:
+		var elems []string
+		for _, e := range v {
+			elems = append(elems, inOrder(e))
+		}
+		return "[" + strings.Join(elems, ",") + "]"
+	case json.Number:
+		f, _ := v.Float64() // 0 for what is no float64, and then the digests differ
+		b, _ := json.Marshal(f)
+		return string(b)
+	default:
+		return canonical(v)
+	}
 }
 
 // canonical writes a decoded value in the v1 form. Its recursion is bounded by

@@ -1,5 +1,5 @@
 // Preloaded into every server: one that names no address to listen on, or
-// "localhost", listens on 127.0.0.1, so that nothing outside this machine
+// "localhost", listens on 127.0.0.1, so that nothing from outside
 // reaches it.
 const { Server } = require('node:net');
 

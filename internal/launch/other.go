@@ -1,0 +1,17 @@
+//go:build !linux
+
+package launch
+
+import (
+	"context"
+
+	"github.com/mcpstrata/mcpstrata/internal/record"
+)
+
+// Inside is nothing on this system.
+func Inside() int { return 1 }
+
+// read refuses: no other system has the namespaces that keep the network away.
+func read(context.Context, Config, Source, record.Methodology) (Result, error) {
+	return Result{}, errElsewhere
+}
