@@ -173,6 +173,7 @@ func readingRoles() []role {
 		{name: "io.github.leafturner/git", domain: "git", flavour: ownPaged},
 		{name: "example.gated/billing", domain: "billing", flavour: ownGated, story: []beat{{33, RequiredAdded, ""}}},
 		{name: "io.github.oldgate/finance", domain: "finance", flavour: ownGated},
+		{name: "example.later/cloud", domain: "cloud", flavour: ownUpgrading, story: []beat{{-6, Upgraded, ""}}},
 		{name: "org.example.headers/mail", domain: "mail", flavour: ownNamed},
 		{name: "io.github.shiftsand/travel", domain: "travel", flavour: ownVarying, story: []beat{{-12, Unstable, ""}}},
 		{name: "com.example.replicas/database", domain: "database", flavour: ownLosing, story: []beat{{38, Sentence, ""}}},

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"sync"
@@ -123,6 +124,10 @@ func (b *backend) answers(f flavour) map[string]answer {
 		answers[methodList] = b.paged(say)
 	case ownGated:
 		answers[methodInitialize] = answers[methodInitialize].inSession(func(c call) string { return agreed(c.Params.Asked) })
+		answers[methodList] = b.gated(say, func(c call) string { return c.session })
+	case ownUpgrading:
+		speaks := func(c call) string { return min(agreed(c.Params.Asked), cmp.Or(b.about.speaks, beforeHeader)) }
+		answers[methodInitialize] = answer(func(w http.ResponseWriter, _ *http.Request, c call) { say(w, c, b.hello(speaks(c))) }).inSession(speaks)
 		answers[methodList] = b.gated(say, func(c call) string { return c.session })
 	case ownNamed:
 		answers[methodInitialize] = func(w http.ResponseWriter, _ *http.Request, c call) { say(w, c, b.hello(newestVersion)) }

@@ -15,6 +15,7 @@ const (
 	modernVersion = "2026-07-28" // no handshake
 	newestVersion = "2025-11-25" // the newest with a handshake; what v2 asks for
 	headerSince   = "2025-06-18" // the first that names itself in a header, and that has titles and output schemas
+	beforeHeader  = "2025-03-26" // the last without them
 	oldVersion    = "2024-11-05" // what v1 asks for
 )
 

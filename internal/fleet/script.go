@@ -55,6 +55,7 @@ const (
 // Kinds of change to the rest of a server.
 const (
 	ServerVersion Kind = "server_version"
+	Upgraded      Kind = "upgraded"
 	Instructions  Kind = "instructions"
 	Unstable      Kind = "unstable"
 	Stable        Kind = "stable"
@@ -121,6 +122,7 @@ var Kinds = []KindDef{
 	{Reordered, false, "Tools and members are sent in another order."},
 	{Layout, false, "White space between tokens changed: other bytes, the same document."},
 	{ServerVersion, false, "The server says that it has another version."},
+	{Upgraded, false, "The server speaks a newer protocol version, and lists the members that came with it."},
 	{Instructions, false, "The server's instructions changed."},
 	{Unstable, true, "From this day the list alternates from reading to reading; a day's first reading is the other list on odd days, so that it differs from that of the day before."},
 	{Stable, true, "The list no longer alternates."},
@@ -204,7 +206,7 @@ func (s *site) seenByV1(c Change) bool {
 		return false
 	case ownPaged:
 		return before.pages(pageSize)[0] != after.pages(pageSize)[0]
-	case ownGated, ownNamed:
+	case ownGated, ownNamed, ownUpgrading:
 		return before.plain().list() != after.plain().list()
 	}
 	return true

@@ -36,19 +36,20 @@ type site struct {
 type flavour int
 
 const (
-	sdkJSON    flavour = iota // go-sdk, stateless, answers in JSON
-	sdkStream                 // go-sdk, stateless, answers in an event stream
-	sdkState                  // go-sdk with sessions
-	ownJSON                   // by hand, JSON, tools and members in any order
-	ownStream                 // by hand, event stream with a priming event
-	ownText                   // by hand, JSON under text/plain
-	ownModern                 // by hand, only the era without a handshake
-	ownPaged                  // by hand, a few tools a page
-	ownGated                  // by hand, titles and output schemas only after a handshake that has them
-	ownNamed                  // by hand, agrees on the newest version, and keeps to it only where the header names it
-	ownLosing                 // by hand, loses the first session of a reading that asks for a newer version, and all others
-	ownVarying                // by hand, one old version for all, and sessions
-	ownLate                   // by hand, one old version for all; shows a day's edit to readings of v2 only
+	sdkJSON      flavour = iota // go-sdk, stateless, answers in JSON
+	sdkStream                   // go-sdk, stateless, answers in an event stream
+	sdkState                    // go-sdk with sessions
+	ownJSON                     // by hand, JSON, tools and members in any order
+	ownStream                   // by hand, event stream with a priming event
+	ownText                     // by hand, JSON under text/plain
+	ownModern                   // by hand, only the era without a handshake
+	ownPaged                    // by hand, a few tools a page
+	ownGated                    // by hand, titles and output schemas only after a handshake that has them
+	ownNamed                    // by hand, agrees on the newest version, and keeps to it only where the header names it
+	ownLosing                   // by hand, loses the first session of a reading that asks for a newer version, and all others
+	ownVarying                  // by hand, one old version for all, and sessions
+	ownUpgrading                // by hand, an old version at most until it is upgraded, and titles and output schemas only from then on
+	ownLate                     // by hand, one old version for all; shows a day's edit to readings of v2 only
 )
 
 // A mode says what a server does with requests.
@@ -86,7 +87,10 @@ type state struct {
 }
 
 // An about is what the handshake says of a server.
-type about struct{ name, title, version, instructions string }
+type about struct {
+	name, title, version, instructions string
+	speaks                             string // newest protocol version that an upgrading server speaks; empty before its upgrade
+}
 
 // A version is one row of the registry.
 type version struct {
@@ -354,7 +358,7 @@ func (b *builder) edit(s *site, now *state, x beat, rng *rand.Rand) (toolName, d
 }
 
 // serverKinds are the kinds that serve applies.
-var serverKinds = []Kind{Emptied, Reverted, ServerVersion, Instructions, Unstable, Stable, Refused, Failing, Hanging, Walled, Limited, Recovered}
+var serverKinds = []Kind{Emptied, Reverted, ServerVersion, Upgraded, Instructions, Unstable, Stable, Refused, Failing, Hanging, Walled, Limited, Recovered}
 
 var modeOf = map[Kind]mode{Refused: refused, Failing: failing, Hanging: hanging, Walled: walled, Limited: limited, Recovered: up}
 
@@ -375,6 +379,9 @@ func (b *builder) serve(s *site, now *state, x beat, rng *rand.Rand) (detail str
 		old := now.about.version
 		now.about.version = nextVersion(old)
 		return old + " became " + now.about.version, true
+	case Upgraded:
+		now.about.speaks = newestVersion
+		return now.about.speaks, true
 	case Instructions:
 		now.about.instructions += " " + sentences[rng.IntN(len(sentences))]
 	case Unstable:
