@@ -37,8 +37,8 @@ func launchFlags(c *call) *launchFlag {
 
 // probeLaunch starts one server, reads it once, ends it, and prints its row, with
 // the digests beside it.
-func probeLaunch(ctx context.Context, c *call, cfg daily.Config, l *launchFlag, args []string) error {
-	m, err := reader(cfg)
+func probeLaunch(ctx context.Context, c *call, cfg daily.Config, l *launchFlag, args []string, protocol string) error {
+	m, err := reader(cfg, protocol)
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ func probeVerb(ctx context.Context, c *call) error {
 	f.budgetFlag(c)
 	c.flags.StringVar(&f.methodology, "methodology", record.V2.Version, "`version` to read one server with")
 	l := launchFlags(c)
+	protocol := c.flags.String("protocol", "", "protocol `version` to ask one server for, instead of the one that v2 asks for")
 	plan := c.flags.String("plan", "", "`file` of the plan to execute")
 	shard := c.flags.String("shard", "1/1", "which `part` of the plan, i/n, by hash of the host")
 	out := c.flags.String("out", "", "`file` for the results of a plan")
@@ -48,9 +49,9 @@ func probeVerb(ctx context.Context, c *call) error {
 	case err != nil:
 		return err
 	case one && l.source != "":
-		return probeLaunch(ctx, c, cfg, l, words)
+		return probeLaunch(ctx, c, cfg, l, words, *protocol)
 	case one:
-		return probeURL(ctx, c, cfg, words[0])
+		return probeURL(ctx, c, cfg, words[0], *protocol)
 	}
 	if !set["timeout"] {
 		cfg.Timeout = 0 // the plan's
@@ -89,6 +90,8 @@ func probeOne(set map[string]bool, words []string) (bool, error) {
 		return false, usageError{fmt.Sprintf("unexpected argument %q", words[1])}
 	case !plan && others("shard", "out", "budget"):
 		return false, usageError{"-shard, -out and -budget go with -plan"}
+	case plan && set["protocol"]:
+		return false, usageError{"-protocol does not go with -plan: what a run asks for is its methodology's"}
 	case !started && others("network", "env", "name", "data"):
 		return false, usageError{"-network, -env, -name and -data go with -launch"}
 	}
@@ -109,8 +112,11 @@ func parseShard(s string) (part, of int, err error) {
 	return part, of, nil
 }
 
-// reader returns the one methodology that a server is to be read with.
-func reader(cfg daily.Config) (record.Methodology, error) {
+// reader returns the one methodology that a server is to be read with. A protocol
+// version that is given is asked for instead of its own, which makes it another
+// methodology than the one of that name: such a reading is shown and never
+// recorded. From 2026-07-28 on it begins without a handshake.
+func reader(cfg daily.Config, protocol string) (record.Methodology, error) {
 	if len(cfg.Methodologies) != 1 {
 		return record.Methodology{}, usageError{"-methodology names one version here"}
 	}
@@ -118,12 +124,22 @@ func reader(cfg daily.Config) (record.Methodology, error) {
 	if cfg.Timeout > 0 {
 		m.RequestTimeout = cfg.Timeout
 	}
+	if protocol == "" {
+		return m, nil
+	}
+	if _, err := record.ParseDay(protocol); err != nil {
+		return m, usageError{fmt.Sprintf("-protocol %q: it is a version such as 2025-11-25", protocol)}
+	}
+	if m.Version == record.V1.Version {
+		return m, usageError{"-protocol does not go with v1, which asks for " + record.V1.ProtocolVersion + " and nothing else"}
+	}
+	m.ProtocolVersion = protocol
 	return m, nil
 }
 
 // probeURL reads one server once and prints its row, with the digests beside it.
-func probeURL(ctx context.Context, c *call, cfg daily.Config, url string) error {
-	m, err := reader(cfg)
+func probeURL(ctx context.Context, c *call, cfg daily.Config, url, protocol string) error {
+	m, err := reader(cfg, protocol)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@
 // A confirmed change: a version of a server's contract after its first that was
 // read a second time. One that has not been read again is none yet, and one that
 // never was stays none. Nor is what the methodology takes for a capture difference:
-// it is no change (methodology v2). The feed of all servers has those of class substantive;
+// it is no change, nor two changes that cancel out (methodology v2). The feed of all servers has those of class substantive;
 // a server's own feed has all of its changes. A feed is a pure function of the
 // report: those confirmed last first, then by name, at most [MaxEntries].
 //
@@ -171,7 +171,7 @@ func (d *document) head(r *report.Report, base string, s Selection) (changes []c
 	take := func(name string, server *report.Server, all bool) {
 		for i := range server.Versions {
 			v := &server.Versions[i]
-			if v.N > 1 && v.Confirmed && (v.Drift || v.Comparable) && (all || slices.Contains(v.Classes, drift.Substantive)) {
+			if v.N > 1 && v.Confirmed && (v.Drift || v.Comparable) && !v.Joined && (all || slices.Contains(v.Classes, drift.Substantive)) {
 				changes = append(changes, change{name, v})
 			}
 		}

@@ -122,6 +122,20 @@ func TestCaptureDifference(t *testing.T) {
 	}
 }
 
+// Two changes that cancel out are in no feed: the first was never confirmed, and the
+// second is the contract from before.
+func TestJoined(t *testing.T) {
+	r := small()
+	back := version(3, "2026-01-08", added("page"))
+	back.Joined, back.ReturnOf = true, 1
+	notes := r.Servers["com.example/notes"]
+	notes.Versions = append(notes.Versions, back)
+	a, _ := both(t, r, Selection{Server: "com.example/notes", Page: page})
+	if len(a.Entries) != 1 || a.Entries[0].Title != "com.example/notes adds write" {
+		t.Errorf("the feed has %d entries, want the one change before", len(a.Entries))
+	}
+}
+
 func TestEntry(t *testing.T) {
 	a, j := both(t, small(), Selection{Page: page})
 	want := atomEntry{

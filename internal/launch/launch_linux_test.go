@@ -186,7 +186,7 @@ func TestEnded(t *testing.T) {
 		{kind: "silent", m: short, want: []record.Outcome{timeout}},
 		{kind: "silent", m: long, limit: func(l *Limits) { l.Time = 2 * time.Second }, want: []record.Outcome{timeout}, ended: "longer than 2s"},
 		{kind: "stubborn", m: short, want: []record.Outcome{timeout}},
-		{kind: "daemon", m: short, want: []record.Outcome{reset}},
+		{kind: "daemon", m: long, want: []record.Outcome{reset}},
 		{kind: "answers-and-forks", m: long, want: []record.Outcome{{}}},
 		{kind: "modern", m: long, want: []record.Outcome{{}}},
 		{kind: "flood-stdout", m: long, want: []record.Outcome{large}},

@@ -39,6 +39,11 @@ func twoLines(t *testing.T) *history {
 		report.ServerEvent{Day: "2026-05-02", Transition: report.Transition{Kind: record.Unstable, Name: "x/b"}},
 		report.ServerEvent{Day: "2026-05-04", Transition: report.Transition{Kind: record.ServerChanged, Name: "x/b", From: "version 1", To: "version 2"}})
 	v2.Servers["x/b"] = &b
+	a := *v1.Servers["x/a"]
+	a.Versions = slices.Clone(a.Versions)
+	other := &a.Versions[1]
+	other.Drift, other.Comparable, other.Differs, other.ConfirmedOn = false, false, []string{"protocol.negotiated"}, ""
+	v2.Servers["x/a"] = &a
 	c := *v1.Servers["x/c"]
 	c.Versions, c.Tools, c.State = nil, nil, "auth" // only the series of record has a contract of it
 	v2.Servers["x/c"] = &c
@@ -191,6 +196,12 @@ func TestConditionsOnServerPage(t *testing.T) {
 	for _, w := range []string{"Read under methodology v1 on the same day", "another contract", "protocol.negotiated, protocol.versionHeader"} {
 		if !strings.Contains(text, w) {
 			t.Errorf("the page does not say %q", w)
+		}
+	}
+	version := strings.Join(strings.Fields(textOf(byID(t, s.pages["s/x/a/index.html"], "v2"))), " ")
+	for w, want := range map[string]bool{"capture difference": true, "(protocol.negotiated)": true, "counts as no change": true, "counts it as a change": false, "confirmed": false} {
+		if strings.Contains(version, w) != want {
+			t.Errorf("the version that differs by how it was read says %q: %v, want %v: %s", w, !want, want, version)
 		}
 	}
 	if text := textOf(byID(t, s.pages["s/x/a/index.html"], "content")); strings.Contains(text, "Read under methodology") {

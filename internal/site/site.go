@@ -42,6 +42,16 @@
 // index.json beside it has far more. What a page costs is bounded too, whatever
 // a server said. A site over 900 MB is an error.
 //
+// # Digests
+//
+// The digests that others publish (package fingerprint) stand at each tool of the
+// contract in force: on the page for the first twenty, in index.json for all.
+// /lookup/ finds the servers that had one, and when, in files of lines sorted by
+// digest, one for each two first hex digits; it has the identities and bodies of
+// all versions, and the tools and lists of those that a page shows with their
+// texts. A tool costs some 480 bytes in index.json, 580 on the page, and 200 in the
+// files of the look-up.
+//
 // # The output folder
 //
 // It is empty before the first build, or holds the marker of one before
