@@ -9,10 +9,23 @@ import (
 	"github.com/mcpstrata/mcpstrata/internal/fingerprint"
 )
 
-// shownDigests is how many tools of a page show their digests; index.json has
-// those of all. A digest costs some 75 bytes on a page, and of a tool there are
-// several: with more the site would not fit for the whole registry.
-const shownDigests = 20
+// What the digests of tools may cost on pages, in bytes: those of one tool some
+// 600, and those of all servers together what keeps the site within its limit.
+// index.json has them all.
+const (
+	toolDigests   = 600
+	digestsBudget = 100_000_000
+	fewDigests    = 20 // tools of a page that show theirs where the budget is too small for all
+)
+
+// shownDigests returns how many tools of a page show their digests: all that it
+// shows, unless the servers have so many tools that the site would not fit.
+func (b *builder) shownDigests() int {
+	if b.newest.report.Population.Tools*toolDigests > digestsBudget {
+		return fewDigests
+	}
+	return shownTools
+}
 
 // codes are what the files of the look-up have for each kind of package
 // fingerprint, in its order: tools, then sets. They are never given to another

@@ -186,13 +186,14 @@ func (b *builder) contract(m *ServerPage, machine *serverJSON, h *history) error
 		machine.Contract.Digests = h.machineDigests(c)
 	}
 	m.Tools, m.MoreTools = toolViews(c, sinceOf(m.Server.Versions))
-	for i := range m.Tools[:min(len(m.Tools), shownDigests)] {
+	shown := b.shownDigests()
+	for i := range m.Tools[:min(len(m.Tools), shown)] {
 		m.Tools[i].Digests = digestsText(h.printsOf(c.Tools[i].Value))
 	}
 	for _, p := range fingerprint.OfSet(c, h.complete) {
 		m.ListDigests = append(m.ListDigests, digestsText([]fingerprint.Digest{p}))
 	}
-	m.MoreDigests = len(m.Tools) > shownDigests && m.Tools[0].Digests != ""
+	m.MoreDigests = len(m.Tools) > shown && m.Tools[0].Digests != ""
 	return nil
 }
 

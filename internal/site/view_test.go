@@ -214,3 +214,17 @@ func TestBasePath(t *testing.T) {
 		})
 	}
 }
+
+// Pages show the digests of every tool that they show, until the tools of all
+// servers are so many that the site would not fit.
+func TestShownDigests(t *testing.T) {
+	for _, tt := range []struct {
+		tools report.Count
+		want  int
+	}{{0, shownTools}, {digestsBudget / toolDigests, shownTools}, {digestsBudget/toolDigests + 1, fewDigests}} {
+		b := &builder{newest: &line{report: &report.Report{Population: report.Population{Tools: tt.tools}}}}
+		if got := b.shownDigests(); got != tt.want {
+			t.Errorf("shownDigests of %d tools = %d, want %d", tt.tools, got, tt.want)
+		}
+	}
+}
