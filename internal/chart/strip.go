@@ -181,12 +181,12 @@ func (s strip) ticks(f field) {
 	free := right + 1
 	for i := len(marks) - 1; i >= 0; i-- {
 		n := figure(s.server.Versions[marks[i].index].N, "servers", s.name, "versions", marks[i].index, "n")
-		half := f.width(words("v"), n) / 2
+		half := f.width(words("#"), n) / 2
 		x := min(max(marks[i].x, left+half), right-half)
 		if x+half > free {
 			continue
 		}
-		f.label("m f", x, stripTop-13, words("v"), n)
+		f.label("m f", x, stripTop-13, words("#"), n)
 		free = x - half - 5
 	}
 }
