@@ -19,9 +19,11 @@
 // # What is not checked
 //
 // Bodies that are no longer in the tree: that git has the object which an index
-// states is checked, its bytes are not. So the classes, the changes and the
-// reread of a drift event are taken as written: they are what those bodies, or a
-// reading that was not kept, said. Everything else in an event is derived anew.
+// states is checked, its bytes are not. So the classes and the changes of a drift
+// are taken as written, and which contracts an unstable server gave on a day before
+// its newest unstable one: they are what those bodies said. Of a second reading
+// that failed or was not made the rows don't tell which. Everything else in an
+// event is derived anew.
 //
 // What a server sent, and when, beyond what the archive holds of it: a tree that
 // was made up whole, every digest included, has no fault. Nor is a body that was
@@ -97,7 +99,7 @@ func Check(ctx context.Context, cfg Config) (*Report, error) {
 	}
 	a := &auditor{Config: cfg, tree: archive.Open(cfg.FS), files: map[string]fs.FileMode{}, sums: map[string]sum{},
 		found: map[string]finding{}, expected: map[string]bool{}, indexed: map[canon.Digest]bool{},
-		newest: map[string]entryIn{}, tombs: map[canon.Digest]bool{}, checked: map[string]int{}}
+		newest: map[string]entryIn{}, unstable: map[string]map[string]rejection{}, tombs: map[canon.Digest]bool{}, checked: map[string]int{}}
 	for _, stage := range []func(context.Context) error{
 		a.walk, a.sumFiles, a.checkRoot, a.checkRuns, a.checkIndexes, a.checkRoster, a.checkLines, a.checkBodies, a.checkPresence, a.checkCommitted,
 	} {
@@ -140,6 +142,9 @@ type auditor struct {
 	newest  map[string]entryIn      // newest index entry, by path below the series
 	tombs   map[canon.Digest]bool   // bodies removed on request
 	lines   map[string]*observation // by methodology
+
+	unsure   bool                            // the events of a run can't be relied on, so the newest unstable days are not known
+	unstable map[string]map[string]rejection // by methodology and name: the newest unstable day
 }
 
 // finding is a fault before its path and mend are written out.

@@ -20,6 +20,7 @@ import (
 func (a *auditor) checkBodies(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
+	a.doubtRejected()
 	a.racing = true
 	defer func() { a.racing = false }()
 	for m, o := range a.lines {
@@ -36,6 +37,7 @@ func (a *auditor) checkBodies(ctx context.Context) error {
 				}
 				a.expected[archive.ContractPath(m, name)] = !buried
 			}
+			a.expectRejected(m, name)
 			if init, ok := a.newest[below(archive.BodyPath(m, name, "init"))]; ok && a.tombs[init.SHA256] && row.Server != nil {
 				a.expected[archive.BodyPath(m, name, "init")] = false
 			}
@@ -48,6 +50,115 @@ func (a *auditor) checkBodies(ctx context.Context) error {
 		}
 	}
 	return g.Wait()
+}
+
+// A rejection is what the newest unstable day of a target says of the readings
+// that did not become its head.
+type rejection struct {
+	event  record.Event
+	events string // path of the file that says so
+}
+
+// noteRejected notes the unstable servers of a run.
+func (a *auditor) noteRejected(r *run) {
+	for _, e := range r.events {
+		if e.Kind != record.Unstable {
+			continue
+		}
+		if a.unstable[e.Methodology] == nil {
+			a.unstable[e.Methodology] = map[string]rejection{}
+		}
+		a.unstable[e.Methodology][e.Name] = rejection{e, archive.EventsPath(r.id)}
+	}
+}
+
+// doubtRejected leaves open which bodies of rejected readings belong to the tree
+// where the events of a run can't be relied on.
+func (a *auditor) doubtRejected() {
+	a.unsure = slices.ContainsFunc(a.runs, func(r *run) bool { return !r.eventsOK || a.faulty(archive.EventsPath(r.id)) })
+	for name := range a.files {
+		if a.unsure && strings.Contains(name, "+"+archive.Other) && isBody(name) {
+			a.open = append(a.open, name)
+		}
+	}
+}
+
+// readings returns the rejected readings: which, the contract, and the bodies.
+func (x rejection) readings() []rejectedReading {
+	return []rejectedReading{
+		{archive.Other, x.event.New, x.event.NewArtifacts},
+		{archive.OtherB, x.event.Other, x.event.OtherArtifacts},
+	}
+}
+
+type rejectedReading struct {
+	which     string
+	identity  canon.Digest
+	artifacts []canon.Digest
+}
+
+// expectRejected says which bodies of rejected readings of a target belong to the
+// tree: those of its newest unstable day.
+func (a *auditor) expectRejected(version, name string) {
+	x, ok := a.unstable[version][name]
+	if !ok || a.unsure {
+		return
+	}
+	for _, r := range x.readings() {
+		for i, d := range r.artifacts {
+			a.expected[archive.BodyPath(version, name, archive.RejectedPart(r.which, i+1))] = !a.tombs[d]
+		}
+	}
+}
+
+// checkRejected holds the bodies of rejected readings to the digests and the
+// identities that the event states.
+func (a *auditor) checkRejected(version, name string) error {
+	x, ok := a.unstable[version][name]
+	m, known := record.MethodologyByVersion(version)
+	if !ok || !known || a.unsure {
+		return nil
+	}
+	for _, r := range x.readings() {
+		var pages [][]byte
+		for i, d := range r.artifacts {
+			p := archive.BodyPath(version, name, archive.RejectedPart(r.which, i+1))
+			b, err := a.readBody(p)
+			if err != nil {
+				return err
+			}
+			if b == nil {
+				continue
+			}
+			if got := a.sumLocked(p).sha256; got != d {
+				a.fault(p, "body", "its digest is %s, and the event of its newest unstable day states %s", got, d)
+				continue
+			}
+			a.checkEntry(p, "body", b)
+			pages = append(pages, b)
+		}
+		if len(pages) == 0 || len(pages) < len(r.artifacts) {
+			continue
+		}
+		if got := identityOf(pages, m); got != r.identity {
+			a.fault(x.events, "event", "the event unstable of %q states the identity %s, and the bodies of that reading have %s", name, r.identity, got)
+		}
+	}
+	return nil
+}
+
+// identityOf returns the identity of the contract that bodies hold, and what they
+// hold instead where they hold none.
+func identityOf(pages [][]byte, m record.Methodology) canon.Digest {
+	c, err := contract.Read(pages)
+	if err != nil {
+		return canon.Digest(err.Error())
+	}
+	identity, err := c.Identity(m.CanonicalForm)
+	if err != nil {
+		return canon.Digest(err.Error())
+	}
+	return identity
 }
 
 // below returns a path below the series.
@@ -79,6 +190,9 @@ func (a *auditor) checkTarget(version string, row record.Observation) error {
 		if err := a.checkInit(archive.BodyPath(version, row.Name, "init")); err != nil {
 			return err
 		}
+	}
+	if err := a.checkRejected(version, row.Name); err != nil {
+		return err
 	}
 	if row.Head == nil {
 		return nil

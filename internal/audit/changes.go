@@ -58,6 +58,69 @@ func (a *auditor) changeFault(r *run, e *entry, o record.Observation) string {
 	return ""
 }
 
+// headFault says why the head of a success does not follow from the one before,
+// as far as confirmation and the second reading go (DESIGN.md section 4). On the
+// day of the baseline there are no events that could tell how often it was read.
+func headFault(r *run, version string, baseline bool, old *record.Observation, o record.Observation) string {
+	m, ok := record.MethodologyByVersion(version)
+	if !ok || o.ErrorClass != record.Success || o.Head == nil || o.Retired != "" {
+		return ""
+	}
+	is := o.Head
+	var was *record.Head
+	if old != nil {
+		was = old.Head
+	}
+	today := is.Unstable == r.day
+	switch {
+	case is.Unstable != "" && !m.SecondReading:
+		return "it is unstable, and its methodology reads once"
+	case is.LastObserved != "" && !today:
+		return "it answered, its head was last read before, and it is not unstable on this day"
+	case was == nil && !is.Confirmed:
+		return "its head is the first one, and is not confirmed"
+	case was == nil && is.Unstable != "":
+		return "its head is the first one, and is unstable"
+	case was == nil || baseline:
+		return ""
+	case was.Identity != is.Identity:
+		return newHeadFault(m, was, is)
+	case was.Confirmed && !is.Confirmed:
+		return "its head was confirmed, and no longer is"
+	case is.Unstable != was.Unstable && !today:
+		return fmt.Sprintf("its head is the same, and was unstable on %q", was.Unstable)
+	case today && is.Confirmed != was.Confirmed:
+		return "an unstable day confirmed its head"
+	case !today && !is.Confirmed:
+		return "its head was read again, and is not confirmed"
+	case today && is.LastObserved != "" && !sameUnread(*old, o):
+		return "neither reading was its head, and more than unstable and last_observed changed"
+	}
+	return ""
+}
+
+// newHeadFault says why a head that is another than the one before can't be.
+func newHeadFault(m record.Methodology, was, is *record.Head) string {
+	comparable := len(was.Capture.Differs(is.Capture)) == 0
+	switch {
+	case is.Unstable != "":
+		return "its identity is a new one, and is unstable"
+	case !m.SecondReading && is.Confirmed:
+		return "its identity is a new one, and is confirmed"
+	case m.CaptureRestricts && !comparable && !is.Confirmed:
+		return "its identity was read under other conditions, and is not confirmed"
+	}
+	return ""
+}
+
+// sameUnread compares two rows of a success of which the newer did not find its
+// head: server and head stay, but for what says so.
+func sameUnread(old, o record.Observation) bool {
+	x, y := *old.Head, *o.Head
+	x.Unstable, y.Unstable = "", ""
+	return sameHead(&x, &y) && bytes.Equal(record.Value(old.Server), record.Value(o.Server))
+}
+
 // retireFault says why a row is not the one before, retired.
 func retireFault(old, o record.Observation) string {
 	head := sameHead(old.Head, o.Head)
@@ -86,10 +149,12 @@ type eventBook struct {
 	r        *run
 	baseline bool
 	want     []record.Event
+	rereads  map[string][]record.Reread // by name: what the second reading can have said, by the rows
+	unread   map[string]bool            // by name: unstable, and neither reading was the head
 }
 
 func (a *auditor) newEventBook(o *observation, r *run, baseline bool) *eventBook {
-	return &eventBook{a: a, o: o, r: r, baseline: baseline}
+	return &eventBook{a: a, o: o, r: r, baseline: baseline, rereads: map[string][]record.Reread{}, unread: map[string]bool{}}
 }
 
 func (b *eventBook) add(name string, kind record.Kind, fill func(*record.Event)) {
@@ -128,8 +193,14 @@ func (b *eventBook) take(old *record.Observation, e *entry, o record.Observation
 	b.server(*old, o)
 	was, is := old.Head, o.Head
 	if was.Identity != is.Identity {
-		b.drift(e, o.Name, was, is)
+		b.change(e, o.Name, was, is)
 		return
+	}
+	if is.Unstable == b.r.day && was.Unstable != is.Unstable {
+		b.unread[o.Name] = is.LastObserved != ""
+		b.add(o.Name, record.Unstable, func(e *record.Event) {
+			e.Old, e.OldArtifacts, e.Reread = was.Identity, was.Artifacts, record.RereadDifferent
+		})
 	}
 	if was.Ordered != is.Ordered {
 		b.add(o.Name, record.Reordered, func(e *record.Event) { e.OldArtifacts, e.NewArtifacts = was.Artifacts, is.Artifacts })
@@ -180,23 +251,63 @@ func (b *eventBook) server(old, o record.Observation) {
 	}
 }
 
-func (b *eventBook) drift(life *entry, name string, was, is *record.Head) {
+// change adds the event of a contract that is not the head's: drift, or under a
+// methodology that lets captures restrict it a capture difference. A row shows of
+// the second reading whether it confirmed a drift.
+func (b *eventBook) change(life *entry, name string, was, is *record.Head) {
+	m, _ := record.MethodologyByVersion(b.o.version)
 	last := was.LastObserved
 	if last == "" {
 		last = life.read
 	}
 	differs := was.Capture.Differs(is.Capture)
 	comparable := len(differs) == 0
-	b.add(name, record.Drift, func(e *record.Event) {
+	kind := record.Drift
+	switch {
+	case !m.SecondReading:
+		b.rereads[name] = []record.Reread{record.RereadNone}
+	case m.CaptureRestricts && !comparable:
+		kind = record.CaptureDifference
+		b.rereads[name] = []record.Reread{record.RereadSame, record.RereadFailed, record.RereadNone}
+	case is.Confirmed:
+		b.rereads[name] = []record.Reread{record.RereadSame}
+	default:
+		b.rereads[name] = []record.Reread{record.RereadFailed, record.RereadNone}
+	}
+	b.add(name, kind, func(e *record.Event) {
 		e.Old, e.New, e.OldArtifacts, e.NewArtifacts = was.Identity, is.Identity, was.Artifacts, is.Artifacts
 		e.OldFirst, e.LastSame, e.FirstDifferent = was.FirstObserved, last, b.r.day
 		e.Comparable, e.Differs, e.ReturnOf = &comparable, differs, life.lives[is.Identity]
 	})
 }
 
+// unshown removes from an event what only bodies or readings that were not kept
+// show, and says what of it can't be.
+func (b *eventBook) unshown(e *record.Event) string {
+	switch e.Kind {
+	case record.Drift, record.CaptureDifference:
+		if !slices.Contains(b.rereads[e.Name], e.Reread) {
+			return fmt.Sprintf("the second reading was %q, and the rows show one of %q", e.Reread, b.rereads[e.Name])
+		}
+		e.Changes, e.Classes, e.Reread = nil, nil, ""
+	case record.Unstable:
+		first, third := len(e.NewArtifacts) > 0 && e.New != "" && e.New != e.Old, len(e.OtherArtifacts) > 0 && e.Other != ""
+		switch {
+		case !first:
+			return "it does not say which contract the first reading was"
+		case third != b.unread[e.Name] || third != (e.Other != "" || len(e.OtherArtifacts) > 0):
+			return "what it says of the second reading is not what the rows show"
+		case third && (e.Other == e.Old || e.Other == e.New):
+			return "its second reading is one of the two others"
+		}
+		e.New, e.NewArtifacts, e.Other, e.OtherArtifacts = "", nil, "", nil
+	}
+	return ""
+}
+
 // compare holds the events that were written to those that the rows show. What
-// only the bodies show is taken as written: the classes, changes and reread of a
-// drift.
+// only the bodies show is taken as written: the classes and changes of a drift,
+// and the readings that an unstable server's head is not.
 func (b *eventBook) compare() {
 	name := archive.EventsPath(b.r.id)
 	if !b.r.eventsOK {
@@ -233,8 +344,8 @@ func (b *eventBook) compare() {
 			j++
 		default:
 			got := written[j]
-			if got.Kind == record.Drift {
-				got.Changes, got.Classes, got.Reread = nil, nil, ""
+			if why := b.unshown(&got); why != "" {
+				b.a.fault(name, "event", "the event %s of %q: %s", got.Kind, got.Name, why)
 			}
 			got.Degraded = sure && got.Degraded
 			if !bytes.Equal(record.Line(b.want[i]), record.Line(got)) {

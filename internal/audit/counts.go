@@ -148,16 +148,39 @@ func (a *auditor) compareCounts(o *observation, r *run, head record.ObservationH
 	if !equalCounts(rec.Details, c.Details) {
 		bad("%s counts the details %v, and the rows show %v", o.version, rec.Details, c.Details)
 	}
-	if c.Degraded() && !r.rec.Degraded || len(r.methods) == 1 && c.Degraded() != r.rec.Degraded {
-		bad("degraded is %v, and %d of %d active targets were reached", r.rec.Degraded, c.Reached, c.Active)
-	} else if head.Degraded != r.rec.Degraded {
-		a.fault(name, "dated-header", "degraded is %v, and the run record states %v", head.Degraded, r.rec.Degraded)
+	r.counted++
+	r.degraded, r.missed = r.degraded || c.Degraded(), r.missed || head.Missed != nil
+	r.headers = append(r.headers, statedHeader{name, head.Degraded})
+	if c.Degraded() && !r.rec.Degraded {
+		bad("degraded is false, and %d of %d active targets were reached under %s", c.Reached, c.Active, o.version)
 	}
-	if head.Missed != nil && !r.rec.Partial || len(r.methods) == 1 && (head.Missed != nil) != r.rec.Partial {
-		bad("partial is %v, against the dated file", r.rec.Partial)
+	if head.Missed != nil && !r.rec.Partial {
+		bad("partial is false, against the dated file")
 	}
 	if ro := a.roster.byRun[r.id]; ro != nil && !blind && (ro.Counts.Endpoints != c.Eligible) {
 		a.fault(archive.RosterPath(r.id), "roster", "it counts %d endpoints, and the rows show %d", ro.Counts.Endpoints, c.Eligible)
+	}
+}
+
+// compareWhole holds what a run record states of all its methodologies together to
+// the counts of their rows, and the headers to it: a run is degraded or partial if
+// it is under any.
+func (a *auditor) compareWhole(r *run) {
+	if !r.trusted {
+		return
+	}
+	if r.counted > 0 && r.counted == len(r.methods) {
+		if r.rec.Degraded && !r.degraded {
+			a.fault(r.path, "run-counts", "degraded is true, and enough active targets were reached")
+		}
+		if r.rec.Partial && !r.missed {
+			a.fault(r.path, "run-counts", "partial is true, and no dated file names a target that was missed")
+		}
+	}
+	for _, h := range r.headers {
+		if h.degraded != r.rec.Degraded && !a.faulty(r.path) {
+			a.fault(h.path, "dated-header", "degraded is %v, and the run record states %v", h.degraded, r.rec.Degraded)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -113,6 +114,7 @@ func heal(t *testing.T, root, commit string) {
 
 const (
 	s3  = "com.example/s3" // drifted away and back
+	u0  = "com.example/u0" // unstable, also on the newest day
 	dir = archive.Dir + "/"
 )
 
@@ -155,6 +157,10 @@ func TestCheckFindsDamage(t *testing.T) {
 		{name: "flipped byte in a body", path: body, do: flip, rule: "body"},
 		{name: "flipped byte in a handshake", path: initBody, do: flip, rule: "handshake"},
 		{name: "flipped byte in a contract", path: file, do: flip, rule: "contract-file"},
+		{name: "flipped byte in a rejected reading", path: archive.BodyPath("v2", u0, archive.Other), do: flip, rule: "body"},
+		{name: "a rejected reading gone", path: archive.BodyPath("v2", u0, archive.OtherB), do: remove, rule: "missing-file"},
+		{name: "a page too many of a rejected reading", path: archive.BodyPath("v2", u0, archive.RejectedPart(archive.Other, 2)), do: create, rule: "unexpected-file"},
+		{name: "a rejected reading of one that was never unstable", path: archive.BodyPath("v2", s3, archive.Other), do: create, rule: "unexpected-file"},
 		{name: "flipped byte in dated observations", path: obs, do: flip, rule: "dated-digest"},
 		{name: "flipped byte in the newest observations", path: newObs, do: flip, rule: "dated-digest"},
 		{name: "flipped byte in events", path: events, do: flip, rule: "dated-digest"},
@@ -324,6 +330,7 @@ func TestCheckFindsCommittedDamage(t *testing.T) {
 	var (
 		run    = day(7)
 		obs    = archive.ObservationsPath(run, "v1")
+		obs2   = archive.ObservationsPath(run, "v2")
 		events = archive.EventsPath(run)
 		index  = archive.IndexPath(run)
 		roster = archive.RosterPath(run)
@@ -347,6 +354,38 @@ func TestCheckFindsCommittedDamage(t *testing.T) {
 			return slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(l, word) })
 		})
 	}
+	// lose removes what matches from a line that holds a word.
+	lose := func(pattern, word string) hand {
+		return byLines(func(lines []string) []string {
+			for i, l := range lines {
+				if at := regexp.MustCompile(pattern).FindStringIndex(l); at != nil && strings.Contains(l, word) {
+					lines[i] = l[:at[0]] + l[at[1]:]
+					return lines
+				}
+			}
+			t.Fatalf("no line holds %q and matches %s", word, pattern)
+			return nil
+		})
+	}
+	// turn changes one digit of a digest in a line that holds a word.
+	turn := func(name, word string) hand {
+		return byLines(func(lines []string) []string {
+			mark := `"` + name + `":"sha256:`
+			for i, l := range lines {
+				if at := strings.Index(l, mark); at >= 0 && strings.Contains(l, word) {
+					b := []byte(l)
+					b[at+len(mark)] ^= 1
+					if b[at+len(mark)] == '`' || b[at+len(mark)] == 'g' {
+						b[at+len(mark)] = '0'
+					}
+					lines[i] = string(b)
+					return lines
+				}
+			}
+			t.Fatalf("no line holds %q and %q", mark, word)
+			return nil
+		})
+	}
 	tests := []struct {
 		name, path string
 		do         hand
@@ -365,6 +404,22 @@ func TestCheckFindsCommittedDamage(t *testing.T) {
 		{name: "event of another protocol", path: events, do: member(`"negotiated":"2025-03-26"`, `"negotiated":"2025-06-18"`), rule: "event"},
 		{name: "a server event of one that stayed the same", path: events, do: invent, rule: "event"},
 		{name: "changes in an event of no drift", path: events, do: member(`{`, `{"changes":[{"kind":"added","name":"x"}],`, `"kind":"confirmed"`), rule: "event"},
+		{name: "unstable without its event", path: events, do: without(`"kind":"unstable"`), rule: "event"},
+		{name: "an unstable event of another head", path: events, do: member(`"old":"sha256:`, `"old":"sha256:0`, `"kind":"unstable"`), rule: "event"},
+		{name: "an unstable event of another first reading", path: events, do: turn("new", `"kind":"unstable"`), rule: "event"},
+		{name: "an unstable event of another second reading", path: events, do: turn("other", `"kind":"unstable"`), rule: "event"},
+		{name: "an unstable event without its second reading", path: events, do: lose(`,"other":"[^"]*","other_artifacts":\[[^]]*\]`, `"kind":"unstable"`), rule: "event"},
+		{name: "an unstable event whose readings are one", path: events, do: member(`"reread":"different"`, `"reread":"same"`, `"kind":"unstable"`), rule: "event"},
+		{name: "a drift that was read twice, as if once", path: events, do: member(`"reread":"same"`, `"reread":"none"`, `"kind":"drift"`), rule: "event"},
+		{name: "a drift of one reading, as if read twice", path: events, do: member(`"reread":"none"`, `"reread":"same"`, `"kind":"drift"`), rule: "event"},
+		{name: "a capture difference that is comparable", path: events, do: member(`"comparable":false`, `"comparable":true`, `"kind":"capture_difference"`), rule: "event"},
+		{name: "a capture difference in other members", path: events, do: lose(`"differs":\["[^"]*",?`, `"kind":"capture_difference"`), rule: "*"},
+		{name: "a capture difference without its event", path: events, do: without(`"kind":"capture_difference"`), rule: "event"},
+		{name: "a drift under v2 that nothing confirmed", path: obs2, do: member(`"confirmed":true`, `"confirmed":false`, "com.example/u1"), rule: "row-change"},
+		{name: "a head that lost its confirmation", path: obs2, do: member(`"confirmed":true`, `"confirmed":false`, u0), rule: "row-change"},
+		{name: "unstable on another day", path: obs2, do: member(`"unstable":"2026-11-08"`, `"unstable":"2026-11-07"`), rule: "row"},
+		{name: "a new head that is confirmed under v1", path: obs, do: member(`"confirmed":false`, `"confirmed":true`), rule: "row-change"},
+		{name: "an unstable server that changed its version", path: obs2, do: member(`"version":"1"`, `"version":"9"`, u0), rule: "row-change"},
 		{name: "event of another day", path: events, do: member(`"day":"2026-11-08"`, `"day":"2026-11-07"`), rule: "event"},
 		{name: "events out of order", path: events, do: swap, rule: "event-order"},
 		{name: "an event twice", path: events, do: double, rule: "event-order"},
@@ -465,11 +520,13 @@ func TestCheckAcceptsTombstones(t *testing.T) {
 		t.Fatalf("the row of %s is number %d of current/, %v", s3, i, err)
 	}
 	row := rows[i]
-	remove(t, filepath.Join(root, "data", archive.BodyPath("v1", s3, "")))
-	remove(t, filepath.Join(root, "data", archive.ContractPath("v1", s3)))
+	for _, m := range record.Methodologies { // the same body, read twice
+		remove(t, filepath.Join(root, "data", archive.BodyPath(m.Version, s3, "")))
+		remove(t, filepath.Join(root, "data", archive.ContractPath(m.Version, s3)))
+	}
 	commit(t, root)
-	if r := check(t, root); len(r.Faults) != 2 {
-		t.Errorf("before the tombstone Check found %+v, want the two missing files", r.Faults)
+	if r := check(t, root); len(r.Faults) != 4 {
+		t.Errorf("before the tombstone Check found %+v, want the four missing files", r.Faults)
 	}
 	save(t, filepath.Join(root, "data", "tombstones.jsonl"), []byte(`{"day":"2026-11-08","reason":"asked for by its owner","sha256":"`+string(row.Head.Artifacts[0])+"\"}\n"))
 	commit(t, root)
@@ -512,15 +569,19 @@ func TestCheckFindsContractOfRemovedBody(t *testing.T) {
 	root := history(t)
 	start := strings.TrimSpace(shell(t, "git -C "+audit.Quote(root)+" rev-parse HEAD"))
 	t.Cleanup(func() { heal(t, root, start) })
-	body, file := archive.BodyPath("v1", s3, ""), archive.ContractPath("v1", s3)
+	body := archive.BodyPath("v1", s3, "")
+	files := []string{body, archive.BodyPath("v2", s3, ""), archive.ContractPath("v1", s3), archive.ContractPath("v2", s3)}
 	removed := canon.Sum(load(t, filepath.Join(root, "data", body)))
 	save(t, filepath.Join(root, "data", "tombstones.jsonl"), record.Line(record.Tombstone{Day: "2026-11-08", Reason: "asked for", SHA256: removed}))
 	commit(t, root)
 	r := check(t, root)
-	if len(r.Faults) != 2 || !strings.HasSuffix(r.Faults[0].Path, body) || !strings.HasSuffix(r.Faults[1].Path, file) {
-		t.Fatalf("Check found %+v, want faults of the body and of the contract", r.Faults)
+	if len(r.Faults) != len(files) {
+		t.Fatalf("Check found %+v, want faults of the bodies and of the contracts", r.Faults)
 	}
-	for _, f := range r.Faults {
+	for i, f := range r.Faults {
+		if !strings.HasSuffix(f.Path, files[i]) {
+			t.Errorf("fault %d is of %s, want %s", i, f.Path, files[i])
+		}
 		if f.Rule != "tombstone" {
 			t.Errorf("the fault of %s is %s, want tombstone", f.Path, f.Rule)
 		}

@@ -61,6 +61,11 @@ func (a *auditor) checkLines(ctx context.Context) error {
 				return err
 			}
 		}
+		a.compareWhole(r)
+		for _, b := range r.books {
+			b.compare()
+		}
+		r.books = nil
 	}
 	counts := map[string]int{}
 	for _, m := range slices.Sorted(maps.Keys(a.lines)) {
@@ -93,11 +98,12 @@ func (a *auditor) readEvents(r *run) error {
 		if e.Day != r.day {
 			a.fault(name, "event", "line %d is of the day %q", i+1, e.Day)
 		}
-		for _, d := range slices.Concat(e.OldArtifacts, e.NewArtifacts) {
+		for _, d := range slices.Concat(e.OldArtifacts, e.NewArtifacts, e.OtherArtifacts) {
 			a.checkIndexed(name, i+1, d)
 		}
 	}
 	r.events, r.eventsOK = events, ok && !a.faulty(name)
+	a.noteRejected(r)
 	a.checked["events"] += len(events)
 	return nil
 }
@@ -214,7 +220,11 @@ func (a *auditor) follow(o *observation, r *run, name string, head record.Observ
 			}
 			old = &e.row
 		}
-		if why := a.changeFault(r, e, d.row); why != "" {
+		why := a.changeFault(r, e, d.row)
+		if why == "" {
+			why = headFault(r, o.version, baseline, old, d.row)
+		}
+		if why != "" {
 			a.fault(name, "row-change", "line %d, %q: %s", i+2, d.row.Name, why)
 		}
 		shown.take(old, e, d.row)
@@ -249,7 +259,7 @@ func (a *auditor) follow(o *observation, r *run, name string, head record.Observ
 	}
 	if !a.faulty(name) {
 		a.checkCounts(o, r, head, missed, baseline, name)
-		shown.compare()
+		r.books = append(r.books, shown)
 	}
 	if a.faulty(name) {
 		o.known = false

@@ -66,6 +66,17 @@ type run struct {
 	methods  []string
 	events   []record.Event
 	eventsOK bool
+
+	counted          int  // methodologies whose rows were counted
+	degraded, missed bool // by the rows of one of them
+	headers          []statedHeader
+	books            []*eventBook
+}
+
+// A statedHeader is what the header of a dated file says of the run.
+type statedHeader struct {
+	path     string
+	degraded bool
 }
 
 // first reports whether the run is the first of its day, which reads the roster.

@@ -27,11 +27,13 @@ import (
 
 // A house is one registry entry and the server behind it.
 type house struct {
-	name, path string   // path is where the server answers; "" declares no remote
-	tools      []string // JSON of each
-	version    string   // of the server
-	protocol   string   // that it negotiates, whatever it was asked for; "" is 2024-11-05
-	status     int      // of every answer; 0 answers, -1 breaks the connection
+	name, path string     // path is where the server answers; "" declares no remote
+	tools      []string   // JSON of each
+	version    string     // of the server
+	protocol   string     // that it negotiates, whatever it was asked for; "" is 2024-11-05
+	status     int        // of every answer; 0 answers, -1 breaks the connection
+	lists      [][]string // what readings that send a version header get instead of tools, one after the other; nil is a 500
+	turn       int        // in lists
 	unlisted   bool
 	live       bool // unlisted, and its versions are there
 }
@@ -64,6 +66,10 @@ func newTown(t testing.TB) *town {
 		w.houses = append(w.houses, &house{name: n, path: fmt.Sprintf("/h%d", i), version: "1", tools: []string{tool(n, n)}})
 	}
 	w.houses = append(w.houses, &house{name: "com.example/none"})
+	for i := range 2 { // what is read twice
+		w.houses = append(w.houses, &house{name: fmt.Sprintf("com.example/u%d", i), path: fmt.Sprintf("/u%d", i), version: "1",
+			protocol: "2025-06-18", tools: []string{tool("alpha", fmt.Sprintf("Does u%d.", i))}})
+	}
 	w.srv = httptest.NewServer(http.HandlerFunc(w.serve))
 	t.Cleanup(w.srv.Close)
 	return w
@@ -102,7 +108,14 @@ func (h *house) answer(rw http.ResponseWriter, r *http.Request) {
 	case "initialize":
 		fmt.Fprintf(rw, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":%q}}}`, cmp.Or(h.protocol, "2024-11-05"), h.version)
 	case "tools/list":
-		fmt.Fprintf(rw, `{"jsonrpc":"2.0","id":2,"result":{"tools":[%s]}}`, strings.Join(h.tools, ","))
+		tools := h.tools
+		if len(h.lists) > 0 && r.Header.Get("Mcp-Protocol-Version") != "" {
+			if tools, h.turn = h.lists[h.turn%len(h.lists)], h.turn+1; tools == nil {
+				rw.WriteHeader(500)
+				return
+			}
+		}
+		fmt.Fprintf(rw, `{"jsonrpc":"2.0","id":2,"result":{"tools":[%s]}}`, strings.Join(tools, ","))
 	default:
 		rw.WriteHeader(202)
 	}
@@ -189,8 +202,19 @@ func (w *town) live(t testing.TB, root string, after func(days int)) {
 		s(1).tools = []string{s(1).tools[1], s(1).tools[0]}
 		s(2).tools = append(s(2).tools, `{"name":"p","inputSchema":{"type":"array","prefixItems":[{"type":"string"},{"type":"number"}]}}`)
 	})
+	set(func() { // one that gives another list first
+		u0 := w.house("com.example/u0")
+		u0.lists = [][]string{{tool("beta", "Is other.")}, u0.tools}
+	})
 	w.run(t, root, 1, 3, 0)
 	after(2)
+	set(func() { // and two that are neither
+		w.house("com.example/u0").lists = [][]string{{tool("gamma", "Is other.")}, {tool("delta", "Is other."), tool("epsilon", "Is other.")}}
+		w.house("com.example/u0").turn = 0
+		u1 := w.house("com.example/u1")
+		u1.tools = []string{tool("alpha", "Does it once.")}
+		u1.lists = [][]string{u1.tools, nil} // the second reading fails
+	})
 	set(func() {
 		s(2).tools[2] = `{"name":"p","inputSchema":{"type":"array","prefixItems":[{"type":"number"},{"type":"string"}]}}`
 		s(3).tools[0] = tool("alpha", "Does something else.")
@@ -202,6 +226,7 @@ func (w *town) live(t testing.TB, root string, after func(days int)) {
 	w.run(t, root, 2, 3, 0)
 	after(3)
 	set(func() {
+		w.house("com.example/u0").lists, w.house("com.example/u1").lists = nil, nil
 		w.cut = true
 		w.houses = slices.Insert(w.houses, 0, &house{name: "com.example/new", path: "/new", version: "1", tools: []string{tool("n", "n")}})
 		w.house("com.example/s5").status = 401
@@ -246,6 +271,9 @@ func (w *town) live(t testing.TB, root string, after func(days int)) {
 		w.house("com.example/s5").tools[0] = tool("alpha", "Does five.")
 		w.house("com.example/s6").protocol = "2025-03-26"
 		w.house("com.example/s8").version = "2"
+		w.house("com.example/u0").lists, w.house("com.example/u0").turn = [][]string{{tool("zeta", "Is other.")}, {tool("eta", "Is other.")}}, 0
+		u1 := w.house("com.example/u1")
+		u1.protocol, u1.tools = "2025-11-25", []string{tool("alpha", "Does it anew.")}
 	})
 	must("a whole run after a partial one", !w.run(t, root, 7, 3, 0).Run.Partial)
 	after(8)
@@ -324,6 +352,19 @@ func (w *town) shake(random *rand.Rand) {
 			slices.Reverse(h.tools)
 		case 12:
 			h.protocol = []string{"", "2025-03-26", "2025-06-18"}[random.IntN(3)]
+		}
+		switch random.IntN(8) { // what readings under v2 see, where the server speaks a version with a header
+		case 0:
+			h.lists, h.turn = nil, 0
+			for range 1 + random.IntN(3) {
+				var list []string
+				if n := random.IntN(4); n > 0 {
+					list = []string{tool("alpha", fmt.Sprintf("Does %d.", n))}
+				}
+				h.lists = append(h.lists, list)
+			}
+		case 1, 2, 3:
+			h.lists = nil
 		}
 		if outage && random.IntN(2) == 0 {
 			h.status = -1
