@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpstrata/mcpstrata/internal/canon"
 	"github.com/mcpstrata/mcpstrata/internal/contract"
+	"github.com/mcpstrata/mcpstrata/internal/fingerprint"
 	"github.com/mcpstrata/mcpstrata/internal/record"
 	"github.com/mcpstrata/mcpstrata/internal/report"
 	"github.com/mcpstrata/mcpstrata/internal/safehttp"
@@ -55,6 +56,43 @@ func TestMethodologyPage(t *testing.T) {
 	}
 }
 
+// The page of methodology v2 does so as well, and names each thing of v2 that
+// others look for: every cause and digest has its place in it.
+func TestMethodologyPageV2(t *testing.T) {
+	page := handWritten(t, "methodology/v2.md")
+	seconds := func(d time.Duration) string { return fmt.Sprintf("%.0f seconds", d.Seconds()) }
+	want := []string{
+		"`" + record.Series + "`", "`" + record.Source + "`", "protocol version `" + record.V2.ProtocolVersion + "`",
+		"v1 asks for `" + record.V1.ProtocolVersion + "`",
+		"Each request may take " + seconds(record.V2.RequestTimeout),
+		"| one request, its body included | " + seconds(record.V2.RequestTimeout) + " |",
+		"at most " + seconds(record.V2.RequestTimeout/4) + " are spent on it",
+		fmt.Sprintf("| a body, decoded | %d MiB |", safehttp.DefaultMaxBody>>20),
+		"| values in one JSON document | " + report.Count(canon.MaxValues).Text() + " |",
+		fmt.Sprintf("| nesting of a JSON document | %d |", canon.MaxDepth),
+		"| tools in a list | " + report.Count(contract.MaxTools).Text() + " |",
+		fmt.Sprintf("| redirects of one request | %d |", safehttp.DefaultMaxRedirects),
+		fmt.Sprintf("up to %s for one answer and %.0f minutes in a run", seconds(sweep.MaxRetryAfter), sweep.MaxRest.Minutes()),
+		"`" + string(record.StepDiscover) + "`",
+		"\n\n<!-- generated: classes -->\n\n", "\n\n<!-- generated: flags -->\n\n", "\n\n<!-- generated: causes -->\n\n",
+	}
+	for _, r := range []record.Reread{record.RereadSame, record.RereadDifferent, record.RereadFailed, record.RereadNone} {
+		want = append(want, "`reread` is `"+string(r)+"`")
+	}
+	for _, k := range fingerprint.Kinds() {
+		of := "a tool"
+		if k.Set {
+			of = "a list"
+		}
+		want = append(want, "| `"+k.Name+"` | "+of+" |")
+	}
+	for _, s := range want {
+		if !strings.Contains(page, s) {
+			t.Errorf("methodology/v2.md lacks %q", s)
+		}
+	}
+}
+
 var (
 	pageLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	notHTML  = regexp.MustCompile("`[^`]*`|<https://[^ >]+>") // code and addresses
@@ -64,10 +102,7 @@ var (
 // https. Raw HTML would be dropped.
 func TestHandWrittenPages(t *testing.T) {
 	site := map[string]bool{"": true, "about": true, "data": true, "half-life": true, "changes": true, "methodology/v1": true, "methodology/v2": true, "capture": true, "lookup": true}
-	names := []string{"methodology/v1.md", "about.md"}
-	if _, err := fs.Stat(templates.Pages(), "methodology/v2.md"); err == nil {
-		names = append(names, "methodology/v2.md")
-	}
+	names := []string{"methodology/v1.md", "methodology/v2.md", "about.md"}
 	for _, name := range names {
 		page := handWritten(t, name)
 		if !strings.HasPrefix(page, "# ") || strings.Count(page, "\n# ") != 0 {

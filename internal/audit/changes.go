@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,6 +57,20 @@ func (a *auditor) changeFault(r *run, e *entry, o record.Observation) string {
 		return fmt.Sprintf("its identity is the same, and first_observed was %s", old.Head.FirstObserved)
 	}
 	return ""
+}
+
+// lastReadFault says why the day on which the head of a row was last read does not
+// follow from the row before: it stays while the target is not read, and is the day
+// of its newest reading when that ends.
+func lastReadFault(e *entry, o record.Observation) string {
+	if e == nil || e.row.Head == nil || o.Head == nil || o.Head.LastObserved == "" {
+		return ""
+	}
+	want := cmp.Or(e.row.Head.LastObserved, e.read, e.row.Head.FirstObserved)
+	if o.Head.LastObserved == want {
+		return ""
+	}
+	return fmt.Sprintf("last_observed is %s, and its head was last read on %s", o.Head.LastObserved, want)
 }
 
 // headFault says why the head of a success does not follow from the one before,

@@ -417,6 +417,8 @@ func TestCheckFindsCommittedDamage(t *testing.T) {
 		{name: "a capture difference without its event", path: events, do: without(`"kind":"capture_difference"`), rule: "event"},
 		{name: "a drift under v2 that nothing confirmed", path: obs2, do: member(`"confirmed":true`, `"confirmed":false`, "com.example/u1"), rule: "row-change"},
 		{name: "a head that lost its confirmation", path: obs2, do: member(`"confirmed":true`, `"confirmed":false`, u0), rule: "row-change"},
+		{name: "last read on another day", path: obs2, do: member(`"last_observed":"2026-11-07"`, `"last_observed":"2026-11-06"`, u0), rule: "row-change"},
+		{name: "dangling digest of a second reading", path: events, do: member(`"other_artifacts":["sha256:`, `"other_artifacts":["sha256:0`), rule: "*"},
 		{name: "unstable on another day", path: obs2, do: member(`"unstable":"2026-11-08"`, `"unstable":"2026-11-07"`), rule: "row"},
 		{name: "a new head that is confirmed under v1", path: obs, do: member(`"confirmed":false`, `"confirmed":true`), rule: "row-change"},
 		{name: "an unstable server that changed its version", path: obs2, do: member(`"version":"1"`, `"version":"9"`, u0), rule: "row-change"},
@@ -543,6 +545,7 @@ func TestCheckFindsRemovedBodies(t *testing.T) {
 	for _, tt := range []struct{ name, path string }{
 		{"a page", archive.BodyPath("v1", s3, "")},
 		{"a handshake", archive.BodyPath("v1", s3, "init")},
+		{"a rejected reading", archive.BodyPath("v2", u0, archive.Other)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Cleanup(func() { heal(t, root, start) })

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -220,11 +221,7 @@ func (a *auditor) follow(o *observation, r *run, name string, head record.Observ
 			}
 			old = &e.row
 		}
-		why := a.changeFault(r, e, d.row)
-		if why == "" {
-			why = headFault(r, o.version, baseline, old, d.row)
-		}
-		if why != "" {
+		if why := cmp.Or(a.changeFault(r, e, d.row), lastReadFault(e, d.row), headFault(r, o.version, baseline, old, d.row)); why != "" {
 			a.fault(name, "row-change", "line %d, %q: %s", i+2, d.row.Name, why)
 		}
 		shown.take(old, e, d.row)

@@ -30,6 +30,12 @@
 // of the first reading; flags and server are those of the reading that is the
 // head, and on a day without one the flags of the first and the server of before.
 //
+// # Bodies of a head
+//
+// They are those of the reading in which its contract was first seen in this
+// order, and on this number of pages: the capture of a head counts its bodies. A
+// reading whose bytes differ in anything else leaves them.
+//
 // # Coverage
 //
 // An active target declares an endpoint and was reached on one of the last 7

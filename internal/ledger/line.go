@@ -309,17 +309,14 @@ func (l *line) succeed(o *record.Observation, t record.PlanTarget, r reading) er
 	switch {
 	case old == nil:
 		l.emit(o.Name, record.FirstAnswer, func(e *record.Event) { e.New, e.NewArtifacts = head.Identity, head.Artifacts })
-	case old.Identity == head.Identity && old.Ordered == head.Ordered:
-		o.Head = l.same(o, old, head)
-		return nil
 	case old.Identity == head.Identity:
-		l.emit(o.Name, record.Reordered, func(e *record.Event) {
-			e.OldArtifacts, e.NewArtifacts = old.Artifacts, head.Artifacts
-		})
-		kept := l.same(o, old, head)
-		kept.Artifacts, kept.Bytes, kept.Ordered = head.Artifacts, head.Bytes, head.Ordered
-		o.Head = kept
-		return l.putContract(o.Name, old, r)
+		if old.Ordered != head.Ordered {
+			l.emit(o.Name, record.Reordered, func(e *record.Event) {
+				e.OldArtifacts, e.NewArtifacts = old.Artifacts, head.Artifacts
+			})
+		}
+		o.Head = l.same(o, old, head)
+		return l.adopt(o, old, r)
 	default:
 		l.change(o, old, head, r.contract, reread)
 	}
@@ -377,13 +374,16 @@ func (l *line) unstable(o *record.Observation, t record.PlanTarget, first, secon
 		}
 	}
 	o.Head = &kept
+	var others [][]byte
+	if neither {
+		others = second.Pages
+	} else if err := l.adopt(o, old, second); err != nil {
+		return err
+	}
 	if err := l.putRejected(o.Name, archive.Other, first.Pages); err != nil {
 		return err
 	}
-	if !neither {
-		second.Pages = nil
-	}
-	return l.putRejected(o.Name, archive.OtherB, second.Pages)
+	return l.putRejected(o.Name, archive.OtherB, others)
 }
 
 // putRejected writes the bodies of a reading that did not become the head, and
@@ -423,6 +423,18 @@ func (l *line) same(o *record.Observation, old, head *record.Head) *record.Head 
 		kept.Capture = head.Capture
 	}
 	return &kept
+}
+
+// adopt gives the head, which a reading found again, the bodies of that reading
+// where they say what those of before did not: another order of the same contract,
+// or another number of pages, which the capture beside them counts.
+func (l *line) adopt(o *record.Observation, old *record.Head, r reading) error {
+	is := l.headOf(r)
+	if old.Ordered == is.Ordered && len(old.Artifacts) == len(is.Artifacts) {
+		return nil
+	}
+	o.Head.Artifacts, o.Head.Bytes, o.Head.Ordered = is.Artifacts, is.Bytes, is.Ordered
+	return l.putContract(o.Name, old, r)
 }
 
 // change enters a contract that is not the head's, of which a second reading, if

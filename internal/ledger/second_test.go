@@ -276,6 +276,51 @@ func TestRejectedBodies(t *testing.T) {
 	}
 }
 
+// split returns a reading whose tools came on so many pages, one a page and the
+// rest on the last.
+func split(r record.Result, pages ...[]byte) record.Result {
+	c := *r.Capture
+	c.Pages.Read = len(pages)
+	r.Capture, r.Pages = &c, pages
+	return r
+}
+
+// A list that is the same on another number of pages is no change, and the bodies,
+// the capture and the count of pages stay those of one reading.
+func TestTheSameOnOtherPages(t *testing.T) {
+	a, c := tool("a", "C"), tool("c", "C")
+	two := split(contractC, tools(a).Pages[0], tools(c).Pages[0])
+	for _, tt := range []struct {
+		name          string
+		first, second record.Result
+		unstable      record.Day
+	}{
+		{"first reading", two, two, ""},
+		{"second reading", contractB, two, "2026-11-02"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newSim(t, x)
+			s.method = "v2"
+			s.must(day{day: "2026-11-01", got: one(contractC)})
+			s.must(day{day: "2026-11-02", got: one(tt.first), again: one(tt.second)})
+			h := s.row(x).Head
+			if h.Identity != identityOf(t, s, contractC) || h.FirstObserved != "2026-11-01" || h.Unstable != tt.unstable || !slices.Equal(h.Artifacts, sums(two)) || h.Capture.Pages.Read != 2 {
+				t.Errorf("head = %+v, want that of before on two pages", h)
+			}
+			if bodies, err := s.tree().HeadBodies("v2", s.row(x)); err != nil || len(bodies) != 2 {
+				t.Errorf("HeadBodies = %d bodies, %v, want two", len(bodies), err)
+			}
+			s.must(day{day: "2026-11-03", got: one(contractC)})
+			if h := s.row(x).Head; !slices.Equal(h.Artifacts, sums(contractC)) || h.Capture.Pages.Read != 1 {
+				t.Errorf("head = %+v, want it on one page again", h)
+			}
+			if _, left := s.fs[archive.BodyPath("v2", x, "2")]; left {
+				t.Error("the second page is still there")
+			}
+		})
+	}
+}
+
 // A second reading whose bytes do not bear it out counts as failed, and one that
 // was not due as none.
 func TestSecondReadingIsChecked(t *testing.T) {

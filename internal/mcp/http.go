@@ -99,7 +99,7 @@ func addHeaders(h http.Header, m message) {
 	if m.version != "" {
 		h.Set(versionHeader, m.version)
 	}
-	if m.modern {
+	if m.modern && m.method != "" {
 		h.Set(methodHeader, m.method)
 	}
 }

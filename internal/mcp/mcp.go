@@ -72,7 +72,8 @@
 //
 // All requests of a reading that have to be answered may take six times the
 // RequestTimeout together, by the client's clock and without waits for a turn:
-// enough for every sequence of steps, with a quarter left for further pages.
+// enough for every sequence of steps, with a quarter left for further pages. None
+// counts with more than it was given, so a clock that jumps costs the others nothing.
 // With the notifications and the end of the session no server holds a reading for
 // longer than 6.75 times that, 135 seconds. What is out of time is timeout.
 //

@@ -164,11 +164,12 @@ var (
 	whole  = record.Pages{Read: 1, Complete: true}
 )
 
-// v1 is a success under v1, v2 one under v2 of one page.
+// replayedV1 is a success under v1 of one page.
 func replayedV1(tools int) replayed {
 	return replayed{tools: tools, pages: whole, negotiated: "2024-11-05", requests: plain}
 }
 
+// replayedV2 is one under v2 of one page.
 func replayedV2(tools int, requests []string) replayed {
 	return replayed{tools: tools, pages: whole, negotiated: "2025-11-25", header: true, requests: requests}
 }

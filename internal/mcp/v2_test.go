@@ -223,6 +223,9 @@ func TestModernByHandshake(t *testing.T) {
 		{"POST", stepList, "s-1", v, stepList, `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{` + meta + `}}`},
 		{"DELETE", stepEnd, "s-1", v, "", ""},
 	}, true)
+	if named, ok := f.requests()[3].Header["Mcp-Method"]; ok {
+		t.Errorf("the end of the session names the method %q, want none", named)
+	}
 	t.Run("and anew in another version", func(t *testing.T) {
 		f := newFake(t, map[string]handler{
 			stepInit: inTurn(negotiates(v, "s-1"), negotiates("2025-11-25", "")),
@@ -508,6 +511,23 @@ func TestTimeOfAReading(t *testing.T) {
 	}
 	if got.Requests != len(f.requests()) {
 		t.Errorf("Requests = %d, the server saw %d", got.Requests, len(f.requests()))
+	}
+}
+
+// A clock that is set, or jumps over the rest of another host, costs no request
+// its time.
+func TestClockThatJumps(t *testing.T) {
+	for _, m := range record.Methodologies {
+		c := client()
+		now := time.Date(2026, 11, 30, 3, 15, 0, 0, time.UTC)
+		c.Now = func() time.Time { return now }
+		f := newFake(t, map[string]handler{stepInit: func(w http.ResponseWriter, r *http.Request) {
+			now = now.Add(time.Hour)
+			jsonBody(goodInit)(w, r)
+		}})
+		if got := read(t, c, f.URL, m); !got.Outcome.OK() {
+			t.Errorf("%s: Read = %+v after the clock jumped, want a success", m.Version, got.Outcome)
+		}
 	}
 }
 

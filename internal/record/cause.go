@@ -31,12 +31,12 @@ type CauseDef struct {
 // Causes defines each cause, in the order in which lists show them.
 var Causes = []CauseDef{
 	{CausePageOne, "One reader stopped at a page", "One of the readings did not follow the list to its end.", false},
-	{CauseHandshake, "An old handshake", "One of the readings agreed on a protocol version that has no output schemas and titles, and the server left them out.", false},
-	{CauseHeader, "No version header", "One of the readings did not send the agreed protocol version with its requests, and the server fell back to an older one.", false},
-	{CauseNegotiated, "Another protocol version", "The readings agreed on different versions of the protocol, both recent or both old.", false},
+	{CauseHandshake, "An old handshake", "One of the readings agreed on a protocol version that has no output schemas and titles, so the server may have left them out.", false},
+	{CauseHeader, "No version header", "One of the readings did not send the agreed protocol version with its requests, so the server may have fallen back to an older one.", false},
+	{CauseNegotiated, "Another protocol version", "The readings agreed on different versions of the protocol, both recent or both old; or the server refused the version of one of them.", false},
 	{CauseUnstable, "The list varies", "The server gives another list from reading to reading.", false},
 	{CauseFailed, "One reading failed", "One of the readings got a list and the other did not.", false},
-	{CauseEdit, "Read around an edit", "The conditions were the same, and the server changed between the two readings.", false},
+	{CauseEdit, "Read around an edit", "Nothing in the conditions explains it: the server was edited between the two readings, or it varies.", false},
 	{CauseNetwork, "Network at the start", "One reader started the server with a network, the other without.", true},
 	{CausePackage, "Another package version", "The readers started different versions of the package.", true},
 	{CauseLaunch, "Other launch conditions", "The readers started the server with other arguments or environment variables.", true},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mcpstrata/mcpstrata/internal/canon"
@@ -86,7 +87,7 @@ func (r *Reading) format(v *canon.Value) {
 		return
 	}
 	if r.Member != "head.identity" {
-		r.Format = r.Member[bytes.LastIndexByte([]byte(r.Member), '.')+1:]
+		r.Format = r.Member[strings.LastIndexByte(r.Member, '.')+1:]
 		return
 	}
 	ordered, version := textOf(v.Get("head"), "ordered"), textOf(v, "methodology_version")
@@ -176,7 +177,7 @@ func textsOf(v *canon.Value, name string) ([]string, bool) {
 	return out, true
 }
 
-// elems returns the strings of an array; none of anything else.
+// elems returns the elements of an array that are strings; none of anything else.
 func elems(v *canon.Value) []*canon.Value {
 	var out []*canon.Value
 	if v != nil {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/mcpstrata/mcpstrata/internal/archive"
-	"github.com/mcpstrata/mcpstrata/internal/canon"
 	"github.com/mcpstrata/mcpstrata/internal/record"
 	"github.com/mcpstrata/mcpstrata/internal/target"
 	"github.com/mcpstrata/mcpstrata/internal/timeline"
@@ -49,7 +48,7 @@ func BuildAt(tree *archive.Tree, methodology string, times Times) (*Report, erro
 func newCollector(methodology string, times Times) *collector {
 	rules, _ := record.MethodologyByVersion(methodology)
 	return &collector{
-		builder: timeline.NewBuilder(methodology), operators: map[string]string{}, rules: rules, times: times, rereads: map[beginning]record.Reread{},
+		builder: timeline.NewBuilder(methodology), operators: map[string]string{}, rules: rules, times: times,
 		r: &Report{Methodology: methodology, Schema: Schema, Series: record.Series, Servers: map[string]*Server{}},
 	}
 }
@@ -180,19 +179,11 @@ type collector struct {
 	operators map[string]string // registrable domain of each endpoint met
 	r         *Report
 	rules     record.Methodology // zero for a version that is not known
-	rereads   map[beginning]record.Reread
-	newest    string // run added last that read under the methodology
-	full      bool   // it was not partial
+	newest    string             // run added last that read under the methodology
+	full      bool               // it was not partial
 	counted   record.Coverage
 	days      map[Date]int // index in the calendar
 	times     Times        // of the estimate
-}
-
-// A beginning names the change that began a life.
-type beginning struct {
-	name     string
-	day      Date
-	identity canon.Digest
 }
 
 // add enters a run.
@@ -209,13 +200,6 @@ func (c *collector) add(run timeline.Run) error {
 	}
 	if !reads {
 		return nil
-	}
-	if c.rules.SecondReading {
-		for _, e := range run.Events {
-			if e.Methodology == c.r.Methodology && (e.Kind == record.Drift || e.Kind == record.CaptureDifference) {
-				c.rereads[beginning{e.Name, e.Day, e.New}] = e.Reread
-			}
-		}
 	}
 	rec := run.Record
 	coverage := rec.Methodologies[c.r.Methodology]

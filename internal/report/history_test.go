@@ -91,9 +91,9 @@ func (w *town) runAt(id, at string, got readings) record.Run {
 		Put:     func(name string, b []byte) error { puts[name] = &fstest.MapFile{Data: b}; return nil },
 		Remove:  func(name string) error { removed = append(removed, name); return nil },
 		Results: func(yield func(record.Result) error) error {
-			for version, of := range map[string]readings{"v1": got, "v2": w.v2} {
+			for i, of := range []readings{got, w.v2} {
 				for _, name := range slices.Sorted(maps.Keys(of)) {
-					if err := yield(w.resultOf(version, name, of[name], record.At(clock))); err != nil {
+					if err := yield(w.resultOf(record.Methodologies[i].Version, name, of[name], record.At(clock))); err != nil {
 						return err
 					}
 				}

@@ -99,9 +99,9 @@ type field struct {
 	empty, zeroing bool  // tagged omitempty, omitzero
 }
 
-// fields are the members of each struct of what is published that is an object in JSON, by
-// name: the types say it once and for all, and reading tags at each look-up costs
-// ten times as much.
+// fields are the members of each struct of what is published that is an object in
+// JSON, by name: the types say it once and for all, and reading tags at each
+// look-up costs ten times as much.
 var fields = sync.OnceValue(func() map[reflect.Type]map[string]field {
 	return fieldsOf(reflect.TypeFor[Published](), map[reflect.Type]map[string]field{})
 })

@@ -279,19 +279,25 @@ func TestReadings(t *testing.T) {
 // A server that said two things, neither of which is the head, was not read as the
 // head, whatever the other line read.
 func TestReadingsOfNeither(t *testing.T) {
-	for _, tt := range []struct{ v1, v2, want string }{
-		{"A", "2024-11-05 B|2024-11-05 C", "varies_from_run_to_run"},
-		{"B", "2024-11-05 B|2024-11-05 C", "varies_from_run_to_run"},
-		{"A", "2024-11-05 B|2024-11-05 A", "same"}, // the second reading found the head
+	for _, tt := range []struct{ head, v1, v2, want string }{
+		{"2024-11-05 A", "A", "2024-11-05 B|2024-11-05 C", "varies_from_run_to_run"},
+		{"2024-11-05 A", "B", "2024-11-05 B|2024-11-05 C", "varies_from_run_to_run"},
+		{"A", "A", "B|C", "varies_from_run_to_run"}, // the head was not read, so its conditions tell nothing
+		{"A", "B", "B|C", "varies_from_run_to_run"},
+		{"A…", "A", "B|C", "varies_from_run_to_run"},               //
+		{"2024-11-05 A", "A", "2024-11-05 B|2024-11-05 A", "same"}, // the second reading found the head
 	} {
 		w := newTown(t, "a/a")
-		w.both(day(0), readings{"a/a": "A"}, readings{"a/a": "2024-11-05 A"})
+		w.both(day(0), readings{"a/a": "A"}, readings{"a/a": tt.head})
 		w.both(day(1), readings{"a/a": tt.v1}, readings{"a/a": tt.v2})
 		r := w.publish().Readings
 		got := "same"
 		for _, c := range r.Causes {
 			if len(c.Servers) > 0 {
 				got = string(c.Cause)
+				if d := c.Servers[0].Differs; d != nil {
+					t.Errorf("%s and %s differ in %v, want nothing said of conditions that are not known", tt.v1, tt.v2, d)
+				}
 			}
 		}
 		if got != tt.want || (r.Same.N == 1) != (tt.want == "same") {

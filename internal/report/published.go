@@ -26,8 +26,9 @@ type Published struct {
 // Each server that was read differently stands under the first cause that applies
 // ([record.CausesOf]). The conditions tell it, not the two texts: where one reading
 // agreed on a version that has no output schemas and the other on one that has, the
-// handshake is the cause, whatever else changed. Where nothing else explains it,
-// the server was edited between the two.
+// handshake is the cause, whatever else changed. A server that answered with two
+// other contracts than its head in one run varies, whatever the conditions of the
+// head were. Where nothing else explains it, the server was edited between the two.
 //
 // A server that refuses initialize, and that the other reading got a list from in
 // the era without a handshake, has the cause negotiated_version: it leaves nothing

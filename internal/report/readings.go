@@ -57,8 +57,8 @@ func (c *comparer) compare(name string, a, b *timeline.Target, found map[record.
 	}
 	c.r.Different.N++
 	d := ReadDifferently{First: c.side(0, &a.Row), Name: name, Second: c.side(1, &b.Row)}
-	if okA && okB {
-		d.Differs = a.Row.Head.Capture.Differs(b.Row.Head.Capture)
+	if x, y := d.First.Capture, d.Second.Capture; x != nil && y != nil {
+		d.Differs = x.Differs(*y)
 	}
 	cause := c.cause(a, b)
 	found[cause] = append(found[cause], d)
@@ -137,17 +137,18 @@ func (c *comparer) cause(a, b *timeline.Target) record.Cause {
 }
 
 // causeOfTwo returns the first cause, of those that daily readings can have, for
-// which two successful readings differ.
+// which two successful readings differ. Where one side said two other things than
+// its head, the conditions under which it did are not known.
 func (c *comparer) causeOfTwo(a, b *timeline.Target) record.Cause {
+	if a.Row.Head.LastObserved != "" || b.Row.Head.LastObserved != "" {
+		return record.CauseUnstable
+	}
 	x, y := record.ReadingOf(a.Row, c.r.First), record.ReadingOf(b.Row, c.r.Second)
 	x.Day, y.Day = c.day, c.day
 	for _, cause := range record.CausesOf(x, y) {
 		if ofRemote(cause) {
 			return cause
 		}
-	}
-	if a.Row.Head.LastObserved != "" || b.Row.Head.LastObserved != "" {
-		return record.CauseUnstable // the head is what both have, and was not what was read
 	}
 	return record.CauseEdit
 }

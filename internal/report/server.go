@@ -50,7 +50,7 @@ func (c *collector) versions(s *Server, t *timeline.Target) {
 			ConfirmedOn: l.ConfirmedOn, Differs: l.Differs, Drift: l.Drifted(), Ended: l.Ended, First: l.First, Identity: l.Identity,
 			LastSame: l.LastSame, N: Count(i + 1), Read: l.Read, Removed: Count(l.Removed), ReturnOf: Count(l.ReturnOf), Tools: Count(l.Tools),
 		}
-		c.conditions(&v, t.Name, l)
+		c.conditions(&v, l)
 		v.Lived = lived(l)
 		if l.LastSame != "" {
 			v.Gap = Days(timeline.Between(l.LastSame, l.First))
@@ -72,11 +72,10 @@ func (c *collector) versions(s *Server, t *timeline.Target) {
 }
 
 // conditions fills how a contract was read, which stands beside every digest.
-func (c *collector) conditions(v *Version, name string, l *timeline.Life) {
+func (c *collector) conditions(v *Version, l *timeline.Life) {
 	v.Capture = &l.Capture
 	if c.rules.SecondReading {
-		v.Joined, v.UnstableDays = l.Joined, l.Unstable
-		v.Reread = c.rereads[beginning{name, l.First, l.Identity}]
+		v.Joined, v.UnstableDays, v.Reread = l.Joined, l.Unstable, l.Reread
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 // that did not resolve and a connection that was refused, under parse also
 // JSON-RPC errors and bodies that were too large, under no_endpoint also targets
 // that asked not to be read, and under auth those that refuse the reader whoever
-// logs in: [OutcomeWords] tells them apart where the detail is known. It is "unknown" for what no table knows.
+// logs in: [OutcomeWords] tells them apart where the detail is known. It is
+// "unknown" for what no table knows.
 func StateWords(label string) string {
 	switch label {
 	case record.Success.Label():

@@ -1,6 +1,6 @@
-// Package sweep executes a plan: every endpoint once, order, pace, budget;
-// yields results. It also reads and writes the two files that let the stages of
-// a run be apart: the plan before it and the shards of results after it.
+// Package sweep executes a plan: every endpoint once, order, pace, budget, second
+// readings; yields results. It also reads and writes the two files that let the
+// stages of a run be apart: the plan before it and the shards of results after it.
 //
 // # What is probed
 //

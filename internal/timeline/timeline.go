@@ -53,7 +53,7 @@ import (
 // A Life is the time in which one contract of a target was in force.
 type Life struct {
 	Identity  canon.Digest
-	Artifacts []canon.Digest // the bodies it was first read from, or those after a reorder
+	Artifacts []canon.Digest // the bodies it was first read from, or those after a reorder or a new number of pages
 	Tools     int
 	First     record.Day     // first day on which it was read
 	Last      record.Day     // last day it was known to be read; empty while it is read day by day
