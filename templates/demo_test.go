@@ -27,8 +27,8 @@ const (
 	ownDir    = "../data"
 )
 
-// demoDays is long enough for every kind of event that methodology v1 writes;
-// the day after them is a limited run.
+// demoDays is long enough for every kind of event; the day after them is a limited
+// run.
 const (
 	demoDays  = 20
 	demoLimit = 30

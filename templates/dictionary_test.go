@@ -224,6 +224,9 @@ func typeName(parent, n *node) string {
 }
 
 func plural(s string) string {
+	if strings.Contains(s, ", ") && !strings.HasPrefix(s, "string") {
+		return s // the values themselves
+	}
 	if strings.HasPrefix(s, "string") {
 		return "strings"
 	}

@@ -35,13 +35,22 @@ type recordKind struct {
 
 func recordKinds() []recordKind {
 	return []recordKind{
-		{name: "observation", value: record.Observation{}, files: []string{"observations/*/*.v1.jsonl"}, skip: true},
-		{name: "observation-header", value: record.ObservationHeader{}, files: []string{"observations/*/*.v1.jsonl"}, first: true},
+		{name: "observation", value: record.Observation{}, files: perMethodology("observations/*/*.%s.jsonl"), skip: true},
+		{name: "observation-header", value: record.ObservationHeader{}, files: perMethodology("observations/*/*.%s.jsonl"), first: true},
 		{name: "event", value: record.Event{}, files: []string{"events/*/*.jsonl"}},
 		{name: "roster", value: record.Roster{}, files: []string{"roster/*/*.json"}},
 		{name: "run", value: record.Run{}, files: []string{"runs/*/*.json"}},
 		{name: "body", value: record.Body{}, files: []string{"artifacts/index/*/*.jsonl"}},
 	}
+}
+
+// perMethodology returns a pattern for each methodology; the demo reads with all.
+func perMethodology(format string) []string {
+	var out []string
+	for _, m := range record.Methodologies {
+		out = append(out, fmt.Sprintf(format, m.Version))
+	}
+	return out
 }
 
 // records returns every record of a kind in the demo.
@@ -66,8 +75,10 @@ func (k recordKind) records(t *testing.T) [][]byte {
 		}
 	}
 	if k.name == "observation" {
-		for _, name := range glob(t, series+"/current/v1/*.jsonl") {
-			out = slices.AppendSeq(out, bytes.Lines(read(t, name)))
+		for _, pattern := range perMethodology("current/%s/*.jsonl") {
+			for _, name := range glob(t, series+"/"+pattern) {
+				out = slices.AppendSeq(out, bytes.Lines(read(t, name)))
+			}
 		}
 	}
 	if len(out) == 0 {
@@ -125,8 +136,9 @@ func TestSchemasAcceptWhatIsRecorded(t *testing.T) {
 	}
 }
 
-// The demo shows every kind of event that methodology v1 writes, a missed target
-// and a retired one, so that what the schemas say of them is tried.
+// The demo shows every kind of event under every methodology that writes it, a
+// missed target and a retired one, and what only one methodology has, so that
+// what the schemas say of them is tried.
 func TestDemoShowsEveryKind(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range recordKinds() {
@@ -135,21 +147,25 @@ func TestDemoShowsEveryKind(t *testing.T) {
 			if err := json.Unmarshal(b, &r); err != nil {
 				t.Fatal(err)
 			}
-			if kind, ok := r["kind"].(string); ok {
-				seen[kind] = true
-			}
-			for _, m := range []string{"missed", "limit", "retired_row", "previous"} {
-				seen[m] = seen[m] || r[m] != nil
-			}
-			if k.name == "observation" && r["retired"] != nil {
-				seen["retired_row"] = true
+			for _, what := range shown(k.name, r) {
+				seen[what] = true
 			}
 		}
 	}
-	want := []string{"missed", "limit", "retired_row", "previous"}
+	want := []string{"missed", "limit", "retired_row", "previous", "unstable_row", "step server/discover", "modern head", "several pages",
+		"reread same", "reread different", "run v1 v2", "header v1", "header v2", "body v1", "body v2"}
 	for _, kind := range kindConstants(t) {
-		if kind != record.Unstable && kind != record.CaptureDifference { // of methodology v2
-			want = append(want, string(kind))
+		switch kind {
+		case record.Appeared, record.Retired, record.Returned, record.EndpointMoved:
+			want = append(want, string(kind)+" ")
+		case record.Reordered:
+			want = append(want, string(kind)+" v1")
+		case record.Unstable, record.CaptureDifference:
+			want = append(want, string(kind)+" v2")
+		case record.Confirmed: // under v2 only after a second reading that failed
+			want = append(want, string(kind)+" v1")
+		default:
+			want = append(want, string(kind)+" v1", string(kind)+" v2")
 		}
 	}
 	for _, w := range want {
@@ -157,6 +173,50 @@ func TestDemoShowsEveryKind(t *testing.T) {
 			t.Errorf("the demo does not show %s", w)
 		}
 	}
+	for _, never := range []string{"reordered v2", "unstable v1", "capture_difference v1"} {
+		if seen[never] {
+			t.Errorf("the demo shows %s, which nothing writes", never)
+		}
+	}
+}
+
+// shown returns what a record shows that is worth a try.
+func shown(kind string, r map[string]any) []string {
+	var out []string
+	for _, m := range []string{"missed", "limit", "previous"} {
+		if r[m] != nil {
+			out = append(out, m)
+		}
+	}
+	version, _ := r["methodology_version"].(string)
+	switch kind {
+	case "event":
+		out = append(out, fmt.Sprintf("%s %s", r["kind"], version), fmt.Sprintf("reread %v", r["reread"]))
+	case "observation-header":
+		out = append(out, "header "+version)
+	case "body":
+		p, _ := r["path"].(string)
+		out = append(out, "body "+strings.Split(p+"//", "/")[1])
+	case "run":
+		m, _ := r["methodologies"].(map[string]any)
+		out = append(out, "run "+strings.Join(slices.Sorted(maps.Keys(m)), " "))
+	case "observation":
+		out = append(out, fmt.Sprintf("step %v", r["step"]))
+		if r["retired"] != nil {
+			out = append(out, "retired_row")
+		}
+		head, _ := r["head"].(map[string]any)
+		if head["unstable"] != nil {
+			out = append(out, "unstable_row")
+		}
+		if a, _ := head["artifacts"].([]any); len(a) > 1 {
+			out = append(out, "several pages")
+		}
+		if b, _ := json.Marshal(head); strings.Contains(string(b), `"negotiated":"2026-07-28"`) {
+			out = append(out, "modern head")
+		}
+	}
+	return out
 }
 
 // A record in which one thing is wrong is not valid.
@@ -258,8 +318,75 @@ func mutations(object map[string]any, at string) []mutation {
 	return out
 }
 
+// A head of a row, without its last brace: tests add members to it.
+const (
+	zeros     = `"sha256:0000000000000000000000000000000000000000000000000000000000000000"`
+	headStart = `{"artifacts":[` + zeros + `],"bytes":1,"capture":{"clientCapabilities":[],"pages":{"complete":true,"read":1},` +
+		`"protocol":{"requested":"2025-11-25","versionHeader":true},"transport":"streamable-http"},` +
+		`"confirmed":true,"first_observed":"2026-01-01","identity":` + zeros + `,"tools":1`
+	rowStart = `{"endpoint":"http://h/","error_class":null,"name":"a/b","since":"2026-01-01","head":` + headStart
+)
+
+// event returns a valid event of that kind and methodology, with further members.
+func event(kind, methodology, more string) string {
+	s := `{"day":"2026-01-02","kind":"` + kind + `","methodology_version":"` + methodology + `","name":"a/b","new":` + zeros +
+		`,"new_artifacts":[` + zeros + `],"old":` + zeros + `,"old_artifacts":[` + zeros + `]`
+	if kind != "unstable" {
+		s += `,"first_different":"2026-01-02","last_same":"2026-01-01","old_first":"2026-01-01"`
+	}
+	return s + more + `}`
+}
+
+const third = `,"reread":"different","other":` + zeros + `,"other_artifacts":[` + zeros + `]`
+
+// What the demo need not show is valid all the same, and reads as the type.
+func TestSchemasAcceptWhatCanBe(t *testing.T) {
+	launched := strings.Replace(rowStart, `"pages"`, `"launch":{"args":[],"envNames":["KEY"],"envValues":"placeholder","home":"/home/reader",`+
+		`"network":"none","package":"npm:a","resolvedVersion":"1.0.0"},"pages"`, 1)
+	tests := []struct{ name, kind, in string }{
+		{"an answer that said neither time what the head is", "observation", rowStart + `,"unstable":"2026-01-02","last_observed":"2026-01-01"}}`},
+		{"an answer of an unstable day that is the head", "observation", rowStart + `,"unstable":"2026-01-02"}}`},
+		{"a retired target", "observation", rowStart + `,"last_observed":"2026-01-01"},"retired":"2026-01-02"}`},
+		{"a launched server", "observation", strings.Replace(launched, "streamable-http", "stdio", 1) + `}}`},
+		{"a failure of the era without a handshake", "observation", `{"endpoint":"http://h/","error_class":"timeout","name":"a/b","since":"2026-01-01","step":"server/discover"}`},
+		{"a failure on a later page", "observation", `{"endpoint":"http://h/","error_class":"timeout","name":"a/b","since":"2026-01-01","step":"tools/list#12"}`},
+		{"the flags of methodology v2", "observation", rowStart + `},"flags":["cursor_repeated","list_capped","session_renewed"]}`},
+		{"an unstable day whose second reading is the head", "event", event("unstable", "v2", `,"reread":"different"`)},
+		{"an unstable day with three contracts", "event", event("unstable", "v2", third)},
+		{"a drift whose second reading failed", "event", event("drift", "v2", `,"comparable":true,"reread":"failed"`)},
+		{"a drift without a second reading", "event", event("drift", "v2", `,"comparable":true,"reread":"none"`)},
+		{"a drift of v1 that is not comparable", "event", event("drift", "v1", `,"comparable":false,"differs":["pages.complete"],"reread":"none"`)},
+		{"a capture difference", "event", event("capture_difference", "v2", `,"comparable":false,"differs":["protocol.negotiated"],"reread":"failed"`)},
+		{"a confirmation under v2", "event", `{"confirms":"2026-01-01","day":"2026-01-02","kind":"confirmed","methodology_version":"v2","name":"a/b","new":` + zeros + `}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if err := compileSchema(t, tt.kind).Validate(decode(t, []byte(tt.in))); err != nil {
+				t.Errorf("%s: %v", tt.in, err)
+			}
+			for _, k := range recordKinds() {
+				if k.name != tt.kind {
+					continue
+				}
+				v := reflect.New(reflect.TypeOf(k.value)).Interface()
+				if err := json.Unmarshal([]byte(tt.in), v); err != nil {
+					t.Errorf("%s does not read: %v", tt.in, err)
+				}
+				if got := string(record.Line(v)); !sameMembers(t, got, tt.in) {
+					t.Errorf("%s\nis written as\n%s", tt.in, got)
+				}
+			}
+		})
+	}
+}
+
+// sameMembers reports whether two JSON documents say the same.
+func sameMembers(t *testing.T, a, b string) bool {
+	t.Helper()
+	return reflect.DeepEqual(decode(t, []byte(a)), decode(t, []byte(b)))
+}
+
 func TestSchemasRejectWhatCannotBe(t *testing.T) {
-	const digest = `"sha256:0000000000000000000000000000000000000000000000000000000000000000"`
 	tests := []struct{ name, kind, in string }{
 		{"a success with a step", "observation", `{"endpoint":"http://h/","error_class":null,"name":"a/b","since":"2026-01-01","step":"initialize"}`},
 		{"a success without a head", "observation", `{"endpoint":"http://h/","error_class":null,"name":"a/b","since":"2026-01-01"}`},
@@ -269,8 +396,26 @@ func TestSchemasRejectWhatCannotBe(t *testing.T) {
 		{"an empty class", "observation", `{"endpoint":"http://h/","error_class":"","name":"a/b","since":"2026-01-01","step":"initialize"}`},
 		{"a flag that is not one", "observation", `{"error_class":"no_endpoint","error_detail":"no_remote","flags":["odd"],"name":"a/b","since":"2026-01-01"}`},
 		{"a roster event with a methodology", "event", `{"day":"2026-01-01","kind":"appeared","methodology_version":"v1","name":"a/b"}`},
-		{"a first answer with an old contract", "event", `{"day":"2026-01-01","kind":"first_answer","methodology_version":"v1","name":"a/b","new":` + digest + `,"new_artifacts":[` + digest + `],"old":` + digest + `}`},
-		{"a confirmation of no day", "event", `{"day":"2026-01-01","kind":"confirmed","methodology_version":"v1","name":"a/b","new":` + digest + `}`},
+		{"a first answer with an old contract", "event", `{"day":"2026-01-01","kind":"first_answer","methodology_version":"v1","name":"a/b","new":` + zeros + `,"new_artifacts":[` + zeros + `],"old":` + zeros + `}`},
+		{"a confirmation of no day", "event", `{"day":"2026-01-01","kind":"confirmed","methodology_version":"v1","name":"a/b","new":` + zeros + `}`},
+		{"an answer that is not read day by day, of a stable server", "observation", rowStart + `,"last_observed":"2026-01-01"}}`},
+		{"a step of no request", "observation", `{"endpoint":"http://h/","error_class":"timeout","name":"a/b","since":"2026-01-01","step":"server/discover#2"}`},
+		{"an unstable day under v1", "event", event("unstable", "v1", `,"reread":"different"`)},
+		{"an unstable day whose readings are the same", "event", event("unstable", "v2", `,"reread":"same"`)},
+		{"an unstable day with a third contract without bodies", "event", event("unstable", "v2", `,"reread":"different","other":`+zeros)},
+		{"an unstable day with bodies of no contract", "event", event("unstable", "v2", `,"reread":"different","other_artifacts":[`+zeros+`]`)},
+		{"an unstable day on which something began", "event", event("unstable", "v2", `,"reread":"different","first_different":"2026-01-02"`)},
+		{"a drift whose readings differ", "event", event("drift", "v2", `,"comparable":true,"reread":"different"`)},
+		{"a drift with a third contract", "event", event("drift", "v2", `,"comparable":true`+third)},
+		{"a drift of v2 that is not comparable", "event", event("drift", "v2", `,"comparable":false,"differs":["pages.complete"],"reread":"same"`)},
+		{"a drift of v1 that was read twice", "event", event("drift", "v1", `,"comparable":true,"reread":"same"`)},
+		{"a comparable drift that differs in its capture", "event", event("drift", "v2", `,"comparable":true,"differs":["pages.complete"],"reread":"same"`)},
+		{"a drift that is not comparable and does not say why", "event", event("drift", "v1", `,"comparable":false,"reread":"none"`)},
+		{"a comparable capture difference", "event", event("capture_difference", "v2", `,"comparable":true,"differs":["pages.complete"],"reread":"same"`)},
+		{"a capture difference without members", "event", event("capture_difference", "v2", `,"comparable":false,"reread":"same"`)},
+		{"a capture difference in what is no condition", "event", event("capture_difference", "v2", `,"comparable":false,"differs":["observedAt"],"reread":"same"`)},
+		{"a capture difference under v1", "event", event("capture_difference", "v1", `,"comparable":false,"differs":["pages.complete"],"reread":"none"`)},
+		{"a reordering under v2", "event", `{"day":"2026-01-02","kind":"reordered","methodology_version":"v2","name":"a/b","new_artifacts":[` + zeros + `],"old_artifacts":[` + zeros + `]}`},
 		{"a time with a fraction", "roster", `{"started":"2026-01-01T00:00:00.5Z"}`},
 		{"a run id of a first run with a number", "observation-header", `{"run":"2026-01-01.1"}`},
 	}
@@ -464,10 +609,13 @@ func TestSchemasHaveTheClosedSets(t *testing.T) {
 	}
 	observation, header, event, run := loadSchema(t, "observation"), loadSchema(t, "observation-header"), loadSchema(t, "event"), loadSchema(t, "run")
 	drifts := []any{drift.Substantive, drift.NumbersOnly, drift.ReorderedOnly, drift.WhitespaceOnly}
+	rereads := []any{string(record.RereadSame), string(record.RereadDifferent), string(record.RereadFailed), string(record.RereadNone)}
 	tests := []struct {
 		name      string
 		got, want []any
 	}{
+		{"reread", event.Properties["reread"].Enum, rereads},
+		{"capture members", event.Properties["differs"].Items.Enum, captureMembers()},
 		{"error_class", observation.Defs["class"].Enum, classes},
 		{"flags", observation.Properties["flags"].Items.Enum, flags},
 		{"kind", event.Properties["kind"].Enum, kinds},
@@ -492,6 +640,24 @@ func TestSchemasHaveTheClosedSets(t *testing.T) {
 	if !reflect.DeepEqual(described, kinds) {
 		t.Errorf("the schema says of %q which members they have; the kinds are %q", described, kinds)
 	}
+}
+
+// captureMembers returns every member by which two captures can fail to be
+// comparable, in the order of the code.
+func captureMembers() []any {
+	other := record.Launch{Args: []string{"x"}, EnvNames: []string{"X"}, EnvValues: "real", Network: "full", ResolvedVersion: "2"}
+	whole := record.Capture{Pages: record.Pages{Complete: true}, Launch: &record.Launch{EnvValues: "none", Network: "none"}}
+	launched := record.Capture{Protocol: record.Protocol{Negotiated: "x", VersionHeader: true}, Launch: &other}
+	var out []any
+	for _, m := range whole.Differs(record.Capture{Protocol: launched.Protocol}) {
+		out = append(out, m)
+	}
+	for _, m := range whole.Differs(launched) {
+		if !slices.Contains(out, any(m)) {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // kindConstants returns the kinds of events in the order in which the code

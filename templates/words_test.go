@@ -141,9 +141,11 @@ func TestLastedWords(t *testing.T) {
 		{"in force since the newest day", versions(with(func(v *report.Version) { v.InForce, v.Lived = true, 0 })), "first read on the newest day"},
 		{"last known", versions(first), "last read on 2026-01-04; lasted at least [servers/x/y/versions/0/lived]"},
 		{"read once", versions(with(func(v *report.Version) { v.Read, v.Lived = "2026-01-01", 0 })), "last read on 2026-01-01"},
-		{"ended", versions(with(func(v *report.Version) { v.Ended = "2026-01-05" }), report.Version{First: "2026-01-05", LastSame: "2026-01-04", Gap: 1}), "lasted [servers/x/y/versions/0/lived]"},
-		{"ended in a gap", versions(with(func(v *report.Version) { v.Ended = "2026-01-09" }), report.Version{First: "2026-01-09", LastSame: "2026-01-04", Gap: 5}), "ended between 2026-01-04 and 2026-01-09"},
-		{"ended on the same day", versions(with(func(v *report.Version) { v.Ended, v.Lived = "2026-01-01", 0 }), report.Version{First: "2026-01-01", LastSame: "2026-01-01"}), "read on one day"},
+		{"ended", versions(with(func(v *report.Version) { v.Ended = "2026-01-05" }), report.Version{First: "2026-01-05", LastSame: "2026-01-04", Gap: 1, Drift: true, Comparable: true}), "lasted [servers/x/y/versions/0/lived]"},
+		{"ended in a gap", versions(with(func(v *report.Version) { v.Ended = "2026-01-09" }), report.Version{First: "2026-01-09", LastSame: "2026-01-04", Gap: 5, Drift: true}), "ended between 2026-01-04 and 2026-01-09"},
+		{"ended on the same day", versions(with(func(v *report.Version) { v.Ended, v.Lived = "2026-01-01", 0 }), report.Version{First: "2026-01-01", LastSame: "2026-01-01", Drift: true, Comparable: true}), "read on one day"},
+		{"never confirmed and taken back", versions(with(func(v *report.Version) { v.Ended = "2026-01-05" }), report.Version{First: "2026-01-05", LastSame: "2026-01-04", Gap: 1, Comparable: true, Joined: true}), "lasted [servers/x/y/versions/0/lived]"},
+		{"read otherwise since", versions(with(func(v *report.Version) { v.Ended = "2026-01-05" }), report.Version{First: "2026-01-05", LastSame: "2026-01-04", Gap: 1}), "last read on 2026-01-04"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcpstrata/mcpstrata/internal/canon"
@@ -13,7 +15,9 @@ import (
 )
 
 // digestVerb prints the identities of a tools/list result, a response, or an
-// array of tools, and the digests that other records publish of it.
+// array of tools, and the digests that other records publish of it. Tools that
+// repeat a member name, or hold half of a surrogate pair, have no identity; each
+// other digest is refused or not as its own record says.
 func digestVerb(_ context.Context, c *call) error {
 	words, err := c.parse(0, 1)
 	if err != nil {
@@ -24,10 +28,46 @@ func digestVerb(_ context.Context, c *call) error {
 		return err
 	}
 	tools, err := contract.ReadDocument(src)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	if err == nil {
+		return c.json(append(digestsJSON(tools, !tools.More), '\n'))
 	}
-	return c.json(append(digestsJSON(tools, !tools.More), '\n'))
+	if elems, more, code := irregularTools(src); code != "" {
+		none := func(string) (string, string) { return "", code }
+		return c.json(append(digestsOfList(elems, !more, none), '\n'))
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// irregularTools reads the elements of a list as [canon.ParseLoose] does, and
+// whether more pages follow. The code says why they have no identity; it is empty
+// where what the document lacks is something else, or does not lie in its tools.
+func irregularTools(src []byte) (elems []*canon.Value, more bool, code string) {
+	v, err := canon.ParseLoose(bytes.TrimPrefix(bytes.TrimSpace(src), []byte("\ufeff")))
+	for _, member := range []string{"result", "tools"} {
+		if err != nil || v == nil {
+			return nil, false, ""
+		}
+		if v.Kind != canon.Object || member == "result" && v.Get(member) == nil {
+			continue
+		}
+		same := func(m canon.Member) bool { return m.Name == member }
+		if i := slices.IndexFunc(v.Members, same); i >= 0 && slices.ContainsFunc(v.Members[i+1:], same) {
+			return nil, false, "" // two lists
+		}
+		next := v.Get("nextCursor")
+		more = next != nil && next.Kind == canon.String
+		v = v.Get(member)
+	}
+	if v == nil || v.Kind != canon.Array || len(v.Elems) > contract.MaxTools {
+		return nil, false, ""
+	}
+	switch repeated, surrogate := canon.Irregular(v); {
+	case repeated:
+		code = fingerprint.RefusedRepeated
+	case surrogate:
+		code = fingerprint.RefusedSurrogate
+	}
+	return v.Elems, more, code
 }
 
 // allDigests is what digest prints.
@@ -47,16 +87,27 @@ type toolDigests struct {
 	RugSnare   map[string]*string `json:"rugsnare"`
 }
 
-// digestsJSON returns all digests of a contract as JSON, each as its own record
-// spells it. One that is refused is null, and refused says why.
+// digestsJSON returns all digests of a contract as JSON.
 func digestsJSON(tools *contract.Contract, complete bool) json.RawMessage {
+	return digestsOfList(tools.Elems, complete, func(form string) (string, string) {
+		id, err := tools.Identity(form)
+		if err != nil {
+			return "", fingerprint.RefusedNumber
+		}
+		return string(id), ""
+	})
+}
+
+// digestsOfList returns all digests of the elements of a list as JSON, each as its
+// own record spells it. One that is refused is null, and refused says why; of an
+// identity, identity says it.
+func digestsOfList(elems []*canon.Value, complete bool, identity func(form string) (id, refused string)) json.RawMessage {
 	d := allDigests{Identity: map[string]*string{}, Tools: []toolDigests{}, Sets: map[string]*string{}, Refused: map[string]string{}}
 	for _, form := range []string{canon.FormV1, canon.FormV2} {
-		id, err := tools.Identity(form)
-		text := string(id)
-		if d.Identity[form] = &text; err != nil {
+		id, refused := identity(form)
+		if d.Identity[form] = &id; refused != "" {
 			d.Identity[form] = nil
-			d.Refused["/identity/"+form] = fingerprint.RefusedNumber
+			d.Refused["/identity/"+form] = refused
 		}
 	}
 	note := func(path string, p fingerprint.Digest) *string {
@@ -66,10 +117,16 @@ func digestsJSON(tools *contract.Contract, complete bool) json.RawMessage {
 		}
 		return &p.Published
 	}
-	for i, t := range tools.Tools {
-		at := fmt.Sprintf("/tools/%d/", i)
-		out := toolDigests{Name: t.Name, RugSnare: map[string]*string{}}
-		for _, p := range fingerprint.OfTool(t.Value) {
+	for _, e := range elems {
+		if e.Kind != canon.Object {
+			continue
+		}
+		at := fmt.Sprintf("/tools/%d/", len(d.Tools))
+		out := toolDigests{RugSnare: map[string]*string{}}
+		if name := e.Get("name"); name != nil && name.Kind == canon.String {
+			out.Name = canon.ReplaceSurrogates(name.Text)
+		}
+		for _, p := range fingerprint.OfTool(e) {
 			text := note(at+p.Kind, p)
 			switch p.Kind {
 			case fingerprint.Heldfast:
@@ -84,7 +141,7 @@ func digestsJSON(tools *contract.Contract, complete bool) json.RawMessage {
 		}
 		d.Tools = append(d.Tools, out)
 	}
-	for _, p := range fingerprint.OfSet(tools, complete) {
+	for _, p := range fingerprint.OfElements(elems, complete) {
 		d.Sets[p.Kind] = note("/sets/"+strings.ReplaceAll(p.Kind, "/", "~1"), p)
 	}
 	return record.Value(d)

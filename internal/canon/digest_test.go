@@ -1,6 +1,7 @@
 package canon
 
 import (
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -43,4 +44,35 @@ func TestDigestRoundTrip(t *testing.T) {
 			t.Fatalf("ParseDigest(%q) = %v, %v, want itself", d, got, err)
 		}
 	})
+}
+
+// Each spelling that a record publishes is read, and what only looks like one is not.
+func TestReadSHA256(t *testing.T) {
+	const digits = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+	const base64 = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+	tests := []struct{ in, want, spelling string }{
+		{digits, digits, "hex"},
+		{strings.ToUpper(digits), digits, "hex"},
+		{" \n" + digits + "\t", digits, "hex"},
+		{"sha256:" + digits, digits, "sha256"},
+		{`"SHA256:` + digits + `"`, digits, "sha256"},
+		{"sha256-" + base64, digits, "sri"},
+		{"urn:awr:mtl:1:subject:sha256:" + digits, digits, "urn"},
+		{"", "", ""},
+		{digits[1:], "", ""},
+		{"g" + digits[1:], "", ""},
+		{digits + "0", "", ""},
+		{"sha512:" + digits, "", ""},
+		{"sha256-" + base64[:43], "", ""},
+		{"sha256-" + base64[:42] + "V=", "", ""},
+		{"SHA256-" + base64, "", ""},
+		{"urn:" + digits, "", ""},
+		{"x:sha256:" + digits, "", ""},
+		{"urn:" + strings.Repeat("a", 2000) + ":sha256:" + digits, "", ""},
+	}
+	for _, tt := range tests {
+		if got, spelling := ReadSHA256(tt.in); got != tt.want || spelling != tt.spelling {
+			t.Errorf("ReadSHA256(%.90q) = %q, %q, want %q, %q", tt.in, got, spelling, tt.want, tt.spelling)
+		}
+	}
 }

@@ -488,15 +488,3 @@ func AgentAvowKey(name string) string {
 	}
 	return "tool:" + string(body)
 }
-
-// Normalize reads a SHA-256 in any spelling that records publish and returns it as
-// 64 lower-case hex digits, with the name of the spelling; both are empty if s is
-// none. White space and one pair of quotation marks around it are passed over.
-//
-//	hex  64 hex digits, in either case
-//	sha256  sha256: and 64 hex digits
-//	sri  sha256- and 44 characters of base64 (Subresource Integrity)
-//	urn  urn: and anything that ends in :sha256: and 64 hex digits
-func Normalize(s string) (digits, spelling string) {
-	return canon.ReadSHA256(s)
-}

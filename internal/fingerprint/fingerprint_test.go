@@ -93,36 +93,6 @@ func TestDefinitionSetOfHalfAPair(t *testing.T) {
 	}
 }
 
-func TestNormalize(t *testing.T) {
-	const digits = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-	const base64 = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
-	tests := []struct{ in, want, spelling string }{
-		{digits, digits, "hex"},
-		{strings.ToUpper(digits), digits, "hex"},
-		{" \n" + digits + "\t", digits, "hex"},
-		{"sha256:" + digits, digits, "sha256"},
-		{`"SHA256:` + digits + `"`, digits, "sha256"},
-		{"sha256-" + base64, digits, "sri"},
-		{"urn:awr:mtl:1:subject:sha256:" + digits, digits, "urn"},
-		{"", "", ""},
-		{digits[1:], "", ""},
-		{"g" + digits[1:], "", ""},
-		{digits + "0", "", ""},
-		{"sha512:" + digits, "", ""},
-		{"sha256-" + base64[:43], "", ""},
-		{"sha256-" + base64[:42] + "V=", "", ""},
-		{"SHA256-" + base64, "", ""},
-		{"urn:" + digits, "", ""},
-		{"x:sha256:" + digits, "", ""},
-		{"urn:" + strings.Repeat("a", 2000) + ":sha256:" + digits, "", ""},
-	}
-	for _, tt := range tests {
-		if got, spelling := Normalize(tt.in); got != tt.want || spelling != tt.spelling {
-			t.Errorf("Normalize(%.90q) = %q, %q, want %q, %q", tt.in, got, spelling, tt.want, tt.spelling)
-		}
-	}
-}
-
 // Member order, white space and string escapes never move a digest or a refusal,
 // of any kind, nor an identity; the order of tools moves none over a list.
 func TestSpellingNeverMovesADigest(t *testing.T) {

@@ -101,11 +101,12 @@ func inSystem(path string) bool {
 	return slices.Contains(systemFolders, first)
 }
 
-// isShared reports whether dir holds much that is none of a program's business.
+// isShared reports whether dir holds much that is none of a program's business:
+// the folders that users share, and what the home of this user lies in.
 func isShared(dir string) bool {
 	home, _ := os.UserHomeDir()
 	shared := []string{"/", "/home", "/root", "/run", "/srv", "/tmp", "/var", "/var/tmp", os.TempDir(), home}
-	return slices.Contains(shared, dir)
+	return slices.Contains(shared, dir) || strings.HasPrefix(home, dir+"/")
 }
 
 // start starts the server in the first kind of sandbox that works here. It

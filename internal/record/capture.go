@@ -59,12 +59,15 @@ func (c Capture) Differs(d Capture) []string {
 		a, b := c.Launch, d.Launch
 		add("launch.resolvedVersion", a.ResolvedVersion != b.ResolvedVersion)
 		add("launch.args", !slices.Equal(a.Args, b.Args))
-		add("launch.envNames", !slices.Equal(a.EnvNames, b.EnvNames))
+		add("launch.envNames", !slices.Equal(sorted(a.EnvNames), sorted(b.EnvNames)))
 		add("launch.envValues", a.EnvValues != b.EnvValues)
 		add("launch.network", a.Network != b.Network)
 	}
 	return m
 }
+
+// sorted returns names in order: a reader lists those of variables in any.
+func sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }
 
 // Same reports whether two captures are equal in every member but the time of
 // the reading.

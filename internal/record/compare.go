@@ -90,6 +90,7 @@ const (
 	memberEnvNames   = "launch.envNames"
 	memberEnvValues  = "launch.envValues"
 	memberNetwork    = "launch.network"
+	memberHome       = "launch.home" // never in [Capture.Differs]
 )
 
 // memberOrder is the order of members in a comparison.
@@ -106,6 +107,11 @@ var memberOrder = []string{memberCapture, memberComplete, memberNegotiated, memb
 // verdict is capture_difference. Digests that differ are a capture_difference where
 // the captures are not comparable, and drift where they are.
 //
+// A definition that quotes its reader's environment identifies the reader as much
+// as the server (rule 4). Of two such digests that differ nothing is known of the
+// server, unless both readers are known to have had the same home: they are a
+// capture_difference in launch.home.
+//
 // A member that a capture omits is not known. It is not equal to anything, not even
 // to one omitted by the other side: a difference between digests is then never
 // drift, and the member is listed.
@@ -114,6 +120,9 @@ func Compare(a, b Reading) Comparison {
 		return Comparison{VerdictNotComparable, m, causesOf(a, b, false)}
 	}
 	members, equal := Differs(a, b), sameDigest(a, b)
+	if !equal && quotesHome(a, b) {
+		members = append(members, memberHome)
+	}
 	verdict := VerdictDrift
 	switch {
 	case incomplete(a) || incomplete(b):
@@ -211,6 +220,18 @@ func causesOf(a, b Reading, equal bool) []Cause {
 		causes = append(causes, CauseEdit)
 	}
 	return causes
+}
+
+// quotesHome reports whether a definition quotes its reader, and the readers are
+// not known to have had one home.
+func quotesHome(a, b Reading) bool {
+	home := func(r Reading) string {
+		if r.Capture == nil || r.Capture.Launch == nil {
+			return ""
+		}
+		return r.Capture.Launch.Home
+	}
+	return (quotesReader(a) || quotesReader(b)) && (home(a) == "" || home(a) != home(b))
 }
 
 func quotesReader(r Reading) bool { return slices.Contains(r.Flags, FlagReaderInDefinition) }

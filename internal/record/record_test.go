@@ -157,6 +157,19 @@ func TestCaptureDiffers(t *testing.T) {
 	}
 }
 
+// Another reader may list the names of variables in any order.
+func TestCaptureDiffersInNoOrderOfNames(t *testing.T) {
+	with := func(names ...string) Capture {
+		return Capture{Pages: Pages{Complete: true}, Launch: &Launch{EnvNames: names}}
+	}
+	if got := with("A", "B").Differs(with("B", "A")); len(got) > 0 {
+		t.Errorf("Differs = %v, want nothing", got)
+	}
+	if got := with("A", "B").Differs(with("A")); !slices.Equal(got, []string{"launch.envNames"}) {
+		t.Errorf("Differs = %v, want launch.envNames", got)
+	}
+}
+
 // Case a-051: two readers that negotiated different versions do not read drift.
 func TestCaseA051(t *testing.T) {
 	b, err := os.ReadFile("testdata/cases/a-051.json")

@@ -46,7 +46,9 @@ func TestBoundsOfPages(t *testing.T) {
 	last := &long.Versions[versions-1]
 	last.Ended, last.First = "", "2026-05-02"
 	for range 150 {
-		long.Events = append(long.Events, report.ServerEvent{Day: "2026-05-02", Transition: report.Transition{Kind: record.EndpointMoved, Name: "x/a", From: "a", To: "b"}})
+		long.Events = append(long.Events, report.ServerEvent{Day: "2026-05-02", Transition: report.Transition{Kind: record.EndpointMoved, Name: "x/a", From: "a", To: "b"}},
+			report.ServerEvent{Day: "2026-05-02", Transition: report.Transition{Kind: record.Unstable, Name: "x/a"}},
+			report.ServerEvent{Day: "2026-05-02", Transition: report.Transition{Kind: record.ServerChanged, Name: "x/a", From: "version 1", To: "version 2"}})
 	}
 	p.Servers["x/a"], p.Servers["x/b"] = &long, h.report.Servers["x/b"]
 	p.Calendar = slices.Clone(h.report.Calendar)
@@ -99,7 +101,12 @@ func TestBoundsOfPages(t *testing.T) {
 	if n := countItems(t, server, "events", "li"); n != 100 {
 		t.Errorf("the page of a server has %d other events of 150, want 100", n)
 	}
-	for id, words := range map[string]string{"older": "Still older versions", "events": "Earlier events"} {
+	for _, id := range []string{"unstable", "handshake"} {
+		if n := countItems(t, server, id, "li"); n != 100 {
+			t.Errorf("the page of a server has %d entries beside %s of 150, want 100", n, id)
+		}
+	}
+	for id, words := range map[string]string{"older": "Still older versions", "events": "Earlier events", "unstable": "Earlier ones", "handshake": "Earlier changes of it"} {
 		if !strings.Contains(textOf(byID(t, server, id).Parent), words) {
 			t.Errorf("the page of a server does not say that there is more beside %s", id)
 		}

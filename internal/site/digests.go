@@ -90,8 +90,8 @@ func (h *history) printsOf(tool *canon.Value) []fingerprint.Digest {
 	return prints
 }
 
-// digestsText writes digests for people: the name of the format and the digest, or
-// the refusal, each on a line.
+// digestsText writes digests for people: the name of the format and the digest as
+// its record spells it, or the refusal, each on a line.
 func digestsText(prints []fingerprint.Digest) string {
 	var b strings.Builder
 	for i, p := range prints {
@@ -103,7 +103,7 @@ func digestsText(prints []fingerprint.Digest) string {
 			b.WriteString("refused: " + p.Refused)
 			continue
 		}
-		b.WriteString(p.Value)
+		b.WriteString(p.Published)
 	}
 	return b.String()
 }

@@ -144,6 +144,12 @@ func TestTwoLines(t *testing.T) {
 		{"s/x/c/index.html", []string{"/servers/x~1c/versions/0/n"}, []string{"/lines/"}},
 		{"capture/index.html", []string{"/readings/both", "/readings/causes/0/servers/0/first/tools"}, []string{"/population"}},
 	}
+	home := strings.Join(strings.Fields(textOf(s.pages["index.html"])), " ")
+	for _, w := range []string{"What changed day by day is told under methodology v2, the figures above and who answers under v1", "under methodology v2"} {
+		if !strings.Contains(home, w) {
+			t.Errorf("the home page does not say which line its counts are of: %q", w)
+		}
+	}
 	for _, tt := range tests {
 		var pointers []string
 		for n := range s.pages[tt.page].Descendants() {
@@ -197,6 +203,10 @@ func TestConditionsOnServerPage(t *testing.T) {
 		if !strings.Contains(text, w) {
 			t.Errorf("the page does not say %q", w)
 		}
+	}
+	before := strings.Join(strings.Fields(textOf(byID(t, s.pages["s/x/a/index.html"], "v1"))), " ")
+	if !strings.Contains(before, "last read on 1 May 2026") || strings.Contains(before, "lasted") {
+		t.Errorf("of a version that a capture difference followed the page says how long it lasted, which nobody knows: %s", before)
 	}
 	version := strings.Join(strings.Fields(textOf(byID(t, s.pages["s/x/a/index.html"], "v2"))), " ")
 	for w, want := range map[string]bool{"capture difference": true, "(protocol.negotiated)": true, "counts as no change": true, "counts it as a change": false, "confirmed": false} {

@@ -102,9 +102,11 @@ type ServerPage struct {
 	Twice       bool                 // the methodology reads again before a difference counts
 
 	// What the page leaves out; index.json has it, within bounds of its own.
-	MoreTools  bool
-	MoreOlder  bool
-	MoreEvents bool
+	MoreTools     bool
+	MoreOlder     bool
+	MoreEvents    bool
+	MoreHandshake bool
+	MoreUnstable  bool
 }
 
 // OtherReading is the newest reading of a server under the other methodology,

@@ -19,15 +19,16 @@ import (
 
 // Bounds of the page of a server; those of index.json beside it are wider.
 const (
-	shownVersions = 20       // with their texts
-	shownOlder    = 400      // as rows
-	shownEvents   = 100      // other transitions
-	shownTools    = 250      // of the contract
-	shownParams   = 60       // of one tool
-	shownText     = 4_000    // characters of one text
-	shownHint     = 600      // characters of the description of a parameter
-	toolBudget    = 600_000  // bytes of HTML that the texts of all tools may come to
-	hashedBytes   = 32 << 20 // of contracts whose tools are hashed for the look-up
+	shownVersions   = 20       // with their texts
+	shownOlder      = 400      // as rows
+	shownEvents     = 100      // other transitions
+	shownTools      = 250      // of the contract
+	shownParams     = 60       // of one tool
+	shownText       = 4_000    // characters of one text
+	shownHint       = 600      // characters of the description of a parameter
+	toolBudget      = 600_000  // bytes of HTML that the texts of all tools may come to
+	handshakeBudget = 300_000  // the same of what changed of handshakes
+	hashedBytes     = 32 << 20 // of contracts whose tools are hashed for the look-up
 )
 
 // server writes the page of one server. It reads nothing but the report and what
@@ -79,20 +80,37 @@ func (b *builder) server(name string) error {
 
 // sortEvents fills in the other transitions, newest first, each list cut.
 func (m *ServerPage) sortEvents(all []report.ServerEvent) {
+	budget := handshakeBudget
 	for _, e := range slices.Backward(all) {
-		list := &m.Events
+		list, more := &m.Events, &m.MoreEvents
 		switch e.Kind {
 		case record.ServerChanged:
-			list = &m.Handshake
+			list, more = &m.Handshake, &m.MoreHandshake
+			if budget -= handshakeSize(e); budget < 0 {
+				*more = true
+				continue
+			}
 		case record.Unstable:
-			list = &m.Unstable
+			list, more = &m.Unstable, &m.MoreUnstable
 		}
 		if len(*list) == shownEvents {
-			m.MoreEvents = true
+			*more = true
 			continue
 		}
 		*list = append(*list, e)
 	}
+}
+
+// handshakeSize estimates the HTML that a change of a handshake comes to.
+func handshakeSize(e report.ServerEvent) int {
+	if e.Before == nil || e.After == nil {
+		return htmlSize(e.From) + htmlSize(e.To)
+	}
+	n := 0
+	for _, c := range handshakeChanges(e.Before, e.After) {
+		n += htmlSize(c.What) + htmlSize(c.Before) + htmlSize(c.After)
+	}
+	return n
 }
 
 // handshakeChanges says what differs between what a server said of itself before

@@ -45,7 +45,9 @@
 // # Digests
 //
 // The digests that others publish (package fingerprint) stand at each tool of the
-// contract in force: on the page for the first twenty, in index.json for all.
+// contract in force: in index.json for all, and on the page for those that it
+// shows, or for the first twenty where all servers have so many tools that the
+// site would not fit.
 // /lookup/ finds the servers that had one, and when, in files of lines sorted by
 // digest, one for each two first hex digits; it has the identities and bodies of
 // all versions, and the tools and lists of those that a page shows with their

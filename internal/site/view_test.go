@@ -1,6 +1,7 @@
 package site
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/mcpstrata/mcpstrata/internal/canon"
 	"github.com/mcpstrata/mcpstrata/internal/drift"
+	"github.com/mcpstrata/mcpstrata/internal/fingerprint"
 	"github.com/mcpstrata/mcpstrata/internal/record"
 	"github.com/mcpstrata/mcpstrata/internal/report"
 )
@@ -217,6 +219,41 @@ func TestBasePath(t *testing.T) {
 
 // Pages show the digests of every tool that they show, until the tools of all
 // servers are so many that the site would not fit.
+// A server that declares hundreds of hidden names, and others every day, does not
+// make its page large.
+func TestHandshakesAreBounded(t *testing.T) {
+	var m ServerPage
+	var events []report.ServerEvent
+	names := func(first rune) (list []string) {
+		for i := range 200 {
+			list = append(list, string(first)+fmt.Sprint(i)+strings.Repeat("\u200b", 60))
+		}
+		return list
+	}
+	a, b := &report.Handshake{Capabilities: names('a')}, &report.Handshake{Capabilities: names('b')}
+	small := report.ServerEvent{Transition: report.Transition{Kind: record.ServerChanged, From: "1", To: "2"}}
+	for range 30 {
+		events = append(events, report.ServerEvent{Transition: report.Transition{Kind: record.ServerChanged}, Before: a, After: b})
+	}
+	events = append(events, small)
+	m.sortEvents(events)
+	if len(m.Handshake) != 1 || m.Handshake[0] != small || !m.MoreHandshake || m.MoreEvents {
+		t.Errorf("of 30 changes of 400 names each, and a small one after them, %d are shown (more: %v), want the small one", len(m.Handshake), m.MoreHandshake)
+	}
+}
+
+// A digest is shown as its own record spells it.
+func TestDigestsText(t *testing.T) {
+	const want = "mtl/1 sha256-AA==\nagentavow-v1 refused: no_name"
+	got := digestsText([]fingerprint.Digest{
+		{Kind: fingerprint.MTL, Value: "00", Published: "sha256-AA=="},
+		{Kind: fingerprint.AgentAvow, Refused: fingerprint.RefusedNoName},
+	})
+	if got != want {
+		t.Errorf("digestsText = %q, want %q", got, want)
+	}
+}
+
 func TestShownDigests(t *testing.T) {
 	for _, tt := range []struct {
 		tools report.Count

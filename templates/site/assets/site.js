@@ -77,8 +77,8 @@
       const hex = digits(field.value);
       table.hidden = true;
       rows.replaceChildren();
-      if (!/^[0-9a-f]{16,}$/.test(hex)) {
-        said.textContent = hex ? "This is no SHA-256, or too short a piece of one" : "";
+      if (!/^[0-9a-f]{16,64}$/.test(hex)) {
+        said.textContent = hex ? "This is no SHA-256, nor the first sixteen digits of one" : "";
         return;
       }
       said.textContent = "Looking it up";
@@ -91,7 +91,7 @@
         const most = 500;
         rows.replaceChildren(...lines.slice(0, most).map((l) => row(l, servers)));
         table.hidden = lines.length === 0;
-        said.textContent = !lines.length ? "No recorded server had it" : lines.length > most ? `${lines.length} found, the first ${most} are shown` : `${lines.length} found`;
+        said.textContent = !lines.length ? "Not among the digests that can be looked up" : lines.length > most ? `${lines.length} found, the first ${most} are shown` : `${lines.length} found`;
       } catch {
         if (mine === turn) {
           said.textContent = "The file of digests could not be loaded";
