@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,6 +25,13 @@ func TestMain(m *testing.M) {
 		"mcpstrata": func() {
 			os.Exit(main1(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, nil))
 		},
+		// fleetserver KIND VERSION is a stdio server of package fleet.
+		"fleetserver": func() {
+			if err := fleet.ServeStdio(os.Args[1], os.Stdin, os.Stdout, fleet.Process(os.Args[2], os.Args[3:])); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+		},
 	})
 }
 
@@ -32,6 +40,12 @@ func TestMain(m *testing.M) {
 func TestScript(t *testing.T) {
 	fleets := map[*testscript.TestScript]*fleet.Fleet{}
 	testscript.Run(t, testscript.Params{
+		Condition: func(name string) (bool, error) {
+			if name == "namespaces" { // what a sandbox is made of can be had
+				return exec.Command("unshare", "--user", "--map-root-user", "--net", "true").Run() == nil, nil
+			}
+			return false, fmt.Errorf("there is no condition %s", name)
+		},
 		Dir:                 "testdata/script",
 		UpdateScripts:       os.Getenv("UPDATE") != "",
 		RequireExplicitExec: true,
