@@ -131,25 +131,6 @@ type line struct {
 	now, kept, was *reading
 }
 
-// checkNewerRows checks the day's row of every server under v2.
-func (s *series) checkNewerRows(ctx context.Context) error {
-	rows, err := s.rowsOf(ctx, "v2")
-	if err != nil {
-		return err
-	}
-	for _, t := range s.targets {
-		r, ok := rows[t.name()]
-		var bad check.List
-		if !ok {
-			bad.Add("there is no row")
-		} else {
-			s.checkNewerRow(&bad, t, r)
-		}
-		s.None(bad, "%s: row of %s under v2: %s", s.date(), t.Name, summary(r))
-	}
-	return nil
-}
-
 // checkNewerRow compares a row of v2 with what the tape says.
 func (s *series) checkNewerRow(bad *check.List, t *target, r row) {
 	bad.Same("endpoint", r.Endpoint, t.endpoint())

@@ -73,9 +73,10 @@ func (s *series) rowsOf(ctx context.Context, methodology string) (map[string]row
 	return rows, nil
 }
 
-// checkRows checks the day's row of every server.
-func (s *series) checkRows(ctx context.Context) error {
-	rows, err := s.rowsOf(ctx, "v1")
+// checkRows checks the day's row of every server under a methodology, each with
+// one.
+func (s *series) checkRows(ctx context.Context, methodology string, one func(*check.List, *target, row)) error {
+	rows, err := s.rowsOf(ctx, methodology)
 	if err != nil {
 		return err
 	}
@@ -85,9 +86,9 @@ func (s *series) checkRows(ctx context.Context) error {
 		if !ok {
 			bad.Add("there is no row")
 		} else {
-			s.checkRow(&bad, t, r)
+			one(&bad, t, r)
 		}
-		s.None(bad, "%s: row of %s: %s", s.date(), t.Name, summary(r))
+		s.None(bad, "%s: row of %s under %s: %s", s.date(), t.Name, methodology, summary(r))
 	}
 	return nil
 }

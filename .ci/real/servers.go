@@ -165,10 +165,10 @@ func (s *series) firstRun(ctx context.Context) error {
 	for _, t := range s.targets {
 		t.kept, t.newer.kept, t.since = t.now, t.newer.now, s.date()
 	}
-	if err := s.checkRows(ctx); err != nil {
+	if err := s.checkRows(ctx, "v1", s.checkRow); err != nil {
 		return err
 	}
-	if err := s.checkNewerRows(ctx); err != nil {
+	if err := s.checkRows(ctx, "v2", s.checkNewerRow); err != nil {
 		return err
 	}
 	if err := s.checkArtifacts(ctx); err != nil {
@@ -234,10 +234,10 @@ func (s *series) upgradeDay(ctx context.Context, t *target) error {
 	if err := s.checkEvents(t); err != nil {
 		return err
 	}
-	if err := s.checkRows(ctx); err != nil {
+	if err := s.checkRows(ctx, "v1", s.checkRow); err != nil {
 		return err
 	}
-	if err := s.checkNewerRows(ctx); err != nil {
+	if err := s.checkRows(ctx, "v2", s.checkNewerRow); err != nil {
 		return err
 	}
 	if err := s.checkArtifacts(ctx); err != nil {
