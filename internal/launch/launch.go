@@ -55,7 +55,6 @@ package launch
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -82,7 +81,7 @@ type Config struct {
 	Env     []string    // names of variables that get a placeholder; published, the values never
 	Network string      // NetworkNone or NetworkFull; "" is none
 	Limits  Limits      // the zero value is DefaultLimits
-	Client  *mcp.Client // bounds and clock of the exchange; its HTTP is not used
+	Client  *mcp.Client `json:"-"` // bounds and clock of the exchange; its HTTP is not used
 
 	// Note is told what a person should know who waits. It may be nil.
 	Note func(line string) `json:"-"`
@@ -249,9 +248,6 @@ func (e cause) text(l Limits) string {
 	}
 	return ""
 }
-
-// errElsewhere says that only Linux has what the sandbox needs.
-var errElsewhere = &Refusal{errors.New("starting a server is possible on Linux only"), "run it on Linux, or in a container"}
 
 // oneLine returns the last lines of what a program wrote as one, for a message.
 func oneLine(b []byte) string {

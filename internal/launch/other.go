@@ -4,6 +4,7 @@ package launch
 
 import (
 	"context"
+	"errors"
 
 	"github.com/mcpstrata/mcpstrata/internal/record"
 )
@@ -13,5 +14,5 @@ func Inside() int { return 1 }
 
 // read refuses: no other system has the namespaces that keep the network away.
 func read(context.Context, Config, Source, record.Methodology) (Result, error) {
-	return Result{}, errElsewhere
+	return Result{}, &Refusal{errors.New("starting a server is possible on Linux only"), "run it on Linux, or in a container"}
 }

@@ -155,7 +155,7 @@ func proseNumber(s string) bool {
 	if strings.Count(s, ".") > 1 {
 		return false // a version of a program
 	}
-	return hasDigit(s) && strings.Trim(s, "0123456789.,%  +-") == "" || regexp.MustCompile(`^[0-9.,]+ [a-z]+$`).MatchString(s)
+	return hasDigit(s) && strings.Trim(s, "0123456789.,% +-") == "" || regexp.MustCompile(`^[0-9.,]+ [a-z]+$`).MatchString(s)
 }
 
 // checkFigure looks a figure up in report.json, and in the report for its text.
