@@ -13,7 +13,6 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -173,12 +172,6 @@ func SameLook(got, want map[string]string) check.List {
 	}
 	slices.Sort(bad)
 	return bad
-}
-
-// within reports whether the address is below root, a folder's address.
-func within(address, root string) bool {
-	u, err := url.Parse(address)
-	return err == nil && strings.HasPrefix(u.String(), root)
 }
 
 // failed makes a list of one problem.
