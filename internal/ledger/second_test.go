@@ -405,3 +405,37 @@ func TestTwoLines(t *testing.T) {
 	}
 	s.checkFold()
 }
+
+// Case a-053 under v2: two releases behind one address, from reading to reading.
+// Of A B A B it makes no four lives, but one, and unstable days.
+func TestCaseA053V2(t *testing.T) {
+	s := newSecondSim(t)
+	for _, d := range []record.Day{"2026-11-03", "2026-11-04"} {
+		s.must(day{day: d, got: one(contractB), again: one(contractA)})
+		if e := s.event(string(d), record.Unstable); e.Reread != record.RereadDifferent || e.Old != identityOf(t, s, contractA) {
+			t.Errorf("event of %s = %+v, want unstable beside the head", d, e)
+		}
+	}
+	h := s.row(x).Head
+	if h.Identity != identityOf(t, s, contractA) || h.FirstObserved != "2026-11-01" || h.Unstable != "2026-11-04" {
+		t.Errorf("head = %+v, want the first contract, unstable", h)
+	}
+}
+
+// Case a-043 under v2: a list that drops to nothing counts only when a second
+// reading says so too; both transitions are visible, and the first is flagged.
+func TestCaseA043V2(t *testing.T) {
+	s := newSecondSim(t)
+	s.must(day{day: "2026-11-03", got: one(nothing), again: one(contractA)})
+	if o := s.row(x); o.Head.Tools == 0 || slices.Contains(o.Flags, record.FlagAllToolsGone) {
+		t.Errorf("row = %+v after one empty list of two, want the head to stay", o)
+	}
+	s.must(day{day: "2026-11-04", got: one(nothing), again: one(nothing)})
+	if o := s.row(x); o.Head.Tools != 0 || !o.Head.Confirmed || !slices.Contains(o.Flags, record.FlagAllToolsGone) {
+		t.Errorf("row = %+v after two empty lists, want them confirmed and flagged", o)
+	}
+	s.must(day{day: "2026-11-05", got: one(contractA), again: one(contractA)})
+	if e := s.event("2026-11-05", record.Drift); e.ReturnOf != "2026-11-01" || slices.Contains(s.row(x).Flags, record.FlagAllToolsGone) {
+		t.Errorf("event = %+v, want a return of 11-01", e)
+	}
+}
