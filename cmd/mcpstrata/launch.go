@@ -68,7 +68,7 @@ func probeLaunch(ctx context.Context, c *call, cfg daily.Config, l *launchFlag, 
 		c.note("ended: " + got.Ended)
 	}
 	if !got.Outcome.OK() && got.Stderr != "" {
-		c.note("the server said: " + strings.ReplaceAll(strings.TrimSpace(got.Stderr), "\n", "; "))
+		c.note("the server said: " + got.Said())
 	}
 	name := l.name
 	if name == "" {

@@ -249,6 +249,10 @@ func (e cause) text(l Limits) string {
 	return ""
 }
 
+// Said returns the end of what the server wrote to standard error as one line of at
+// most some 300 bytes, for a message.
+func (r Result) Said() string { return oneLine([]byte(r.Stderr)) }
+
 // oneLine returns the last lines of what a program wrote as one, for a message.
 func oneLine(b []byte) string {
 	const most = 300

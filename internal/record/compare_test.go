@@ -104,7 +104,7 @@ func TestReadPublished(t *testing.T) {
 	const hex = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 	tests := []struct{ src, digest, member, format string }{
 		{`{"digest":"sha256:` + hex + `","hash":"x"}`, hex, "digest", "digest"},
-		{`{"digest":7,"hash":"md5:1"}`, "md5:1", "hash", "hash"},
+		{`{"digest":7,"hash":"md5:0123456789abcdef0123456789abcdef"}`, "md5:0123456789abcdef0123456789abcdef", "hash", "hash"},
 		{`{"head":{"setHash":"` + hex + `"},"digest":"1"}`, hex, "head.setHash", "setHash"},
 		{`{"identity":"` + hex + `"}`, hex, "identity", "identity"},
 		{`{"identity":"` + hex + `","profile":"mtl/1"}`, hex, "identity", "mtl/1"},
@@ -121,6 +121,23 @@ func TestReadPublished(t *testing.T) {
 	for _, src := range []string{"", "[]", "null", `{"a":1,"a":2}`, `{} {}`} {
 		if r, err := ReadPublished([]byte(src)); err == nil {
 			t.Errorf("ReadPublished(%s) = %+v, want an error", src, r)
+		}
+	}
+}
+
+// What is no digest is none: a text that was cut says nothing of its server.
+func TestReadPublishedWithoutADigest(t *testing.T) {
+	const whole = "8fc1534c6f0caa480fd2f8108fc1534c6f0caa480fd2f8108fc1534c6f0caa48"
+	for s, want := range map[string]string{
+		whole: whole, "sha256:" + whole: whole, "sha512:" + whole + whole: "sha512:" + whole + whole,
+		"banana": "", "sha256:zz": "", "sha256:" + whole[:40]: "", whole[:24]: "", "s\x1b[31m" + whole: "",
+	} {
+		b, err := json.Marshal(map[string]any{"head": map[string]string{"identity": s}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := mustPublished(t, b); got.Digest != want {
+			t.Errorf("ReadPublished of the identity %q has the digest %q, want %q", s, got.Digest, want)
 		}
 	}
 }

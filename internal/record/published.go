@@ -69,7 +69,7 @@ func ReadPublished(b []byte) (Reading, error) {
 			}
 		}
 		for _, m := range digestMembers {
-			if text := textOf(h.value, m); r.Digest == "" && text != "" {
+			if text := textOf(h.value, m); r.Digest == "" && isDigest(text) {
 				r.Digest, r.Member = hexOf(text), h.path+m
 			}
 		}
@@ -196,4 +196,17 @@ func hexOf(s string) string {
 		return digits
 	}
 	return s
+}
+
+// isDigest reports whether a text can be a digest: a SHA-256 in a spelling that
+// records publish, or of another algorithm at least 32 letters and digits. A
+// SHA-256 that was cut is none.
+func isDigest(s string) bool {
+	if digits, _ := canon.ReadSHA256(s); digits != "" {
+		return true
+	}
+	odd := func(r rune) bool {
+		return !('0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || strings.ContainsRune("+/=_:-.", r))
+	}
+	return len(s) >= 32 && !strings.HasPrefix(strings.ToLower(s), "sha256") && !strings.ContainsFunc(s, odd)
 }
