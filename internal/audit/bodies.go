@@ -130,12 +130,9 @@ func (a *auditor) checkRejected(version, name string) error {
 			if b == nil {
 				continue
 			}
-			if got := a.sumLocked(p).sha256; got != d {
-				a.fault(p, "body", "its digest is %s, and the event of its newest unstable day states %s", got, d)
-				continue
+			if a.checkBody(p, b, d, "the event of its newest unstable day") {
+				pages = append(pages, b)
 			}
-			a.checkEntry(p, "body", b)
-			pages = append(pages, b)
 		}
 		if len(pages) == 0 || len(pages) < len(r.artifacts) {
 			continue
@@ -212,7 +209,7 @@ func (a *auditor) checkTarget(version string, row record.Observation) error {
 		}
 		pages = append(pages, b)
 		size += int64(len(b))
-		whole = a.checkBody(p, b, row.Head.Artifacts[i]) && whole
+		whole = a.checkBody(p, b, row.Head.Artifacts[i], "its row") && whole
 	}
 	name := archive.ContractPath(version, row.Name)
 	file, err := a.readBody(name)
@@ -237,11 +234,11 @@ func (a *auditor) checkTarget(version string, row record.Observation) error {
 	return nil
 }
 
-// checkBody holds one body to the digest that its row states, and to the index.
-func (a *auditor) checkBody(name string, b []byte, want canon.Digest) bool {
+// checkBody holds one body to the digest that who states of it, and to the index.
+func (a *auditor) checkBody(name string, b []byte, want canon.Digest, who string) bool {
 	got := a.sumLocked(name).sha256
 	if got != want {
-		a.fault(name, "body", "its digest is %s, and its row states %s", got, want)
+		a.fault(name, "body", "its digest is %s, and %s states %s", got, who, want)
 		return false
 	}
 	a.checkEntry(name, "body", b)

@@ -212,14 +212,11 @@ func (e *exchange) agree(version string) {
 	p.VersionHeader = e.version != "" && e.link.headers()
 }
 
-// firstHeaderVersion is the first version whose clients send a version header.
-const firstHeaderVersion = "2025-06-18"
-
 // hasVersionHeader reports whether the clients of a protocol version name it in
 // a header. What is not a date is no version.
 func hasVersionHeader(version string) bool {
 	_, err := time.Parse(time.DateOnly, version)
-	return err == nil && version >= firstHeaderVersion
+	return err == nil && version >= record.HeaderSince
 }
 
 // notify sends notifications/initialized. Nothing about its answer matters

@@ -185,9 +185,9 @@ func Differs(a, b Reading) []string {
 	return append([]string{}, slices.Compact(m)...)
 }
 
-// featuresSince is the first protocol version whose tools have titles and output
+// HeaderSince is the first protocol version whose tools have titles and output
 // schemas, and from which on every later request carries the version header.
-const featuresSince = "2025-06-18"
+const HeaderSince = "2025-06-18"
 
 // CausesOf returns the causes that explain why two readings of one server differ,
 // in the order of [Causes]; none if they don't differ. Each is read from the
@@ -250,32 +250,33 @@ func protocolCause(a, b Reading) Cause {
 	}
 	p, q := a.Capture.Protocol, b.Capture.Protocol
 	switch {
-	case (p.Negotiated < featuresSince) != (q.Negotiated < featuresSince):
+	case (p.Negotiated < HeaderSince) != (q.Negotiated < HeaderSince):
 		return CauseHandshake
 	case p.Negotiated != q.Negotiated:
 		return CauseNegotiated
-	case p.Negotiated >= featuresSince && !a.unknown(memberHeader) && !b.unknown(memberHeader) && p.VersionHeader != q.VersionHeader:
+	case p.Negotiated >= HeaderSince && !a.unknown(memberHeader) && !b.unknown(memberHeader) && p.VersionHeader != q.VersionHeader:
 		return CauseHeader
 	}
 	return ""
 }
 
-// launchCauses finds the causes that lie in how a server was started.
+// causeOfMember says which cause lies in a member of a launch.
+var causeOfMember = map[string]Cause{
+	memberLaunch: CauseLaunch, memberArgs: CauseLaunch, memberEnvNames: CauseLaunch, memberEnvValues: CauseLaunch,
+	memberVersion: CausePackage, memberNetwork: CauseNetwork,
+}
+
+// launchCauses finds the causes that lie in how a server was started: in the known
+// members in which [Capture.Differs] finds the captures not comparable.
 func launchCauses(a, b Reading, found map[Cause]bool) {
 	if a.unknown(memberLaunch) || b.unknown(memberLaunch) {
 		return
 	}
-	p, q := a.Capture.Launch, b.Capture.Launch
-	if p == nil || q == nil {
-		found[CauseLaunch] = (p == nil) != (q == nil)
-		return
+	for _, m := range a.Capture.Differs(*b.Capture) {
+		if c, ok := causeOfMember[m]; ok && !a.unknown(m) && !b.unknown(m) {
+			found[c] = true
+		}
 	}
-	known := func(member string) bool { return !a.unknown(member) && !b.unknown(member) }
-	found[CauseNetwork] = known(memberNetwork) && p.Network != q.Network
-	found[CausePackage] = known(memberVersion) && p.ResolvedVersion != q.ResolvedVersion
-	found[CauseLaunch] = known(memberArgs) && !slices.Equal(p.Args, q.Args) ||
-		known(memberEnvNames) && !slices.Equal(p.EnvNames, q.EnvNames) ||
-		known(memberEnvValues) && p.EnvValues != q.EnvValues
 }
 
 // edited reports whether two comparable readings of different times differ.

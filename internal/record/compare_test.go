@@ -141,3 +141,16 @@ func TestReadPublishedWithoutADigest(t *testing.T) {
 		}
 	}
 }
+
+// The order in which a reader lists variables is no cause of anything.
+func TestCausesInNoOrderOfNames(t *testing.T) {
+	with := func(digest string, names ...string) Reading {
+		return Reading{Digest: digest, Format: "f", Capture: &Capture{Pages: Pages{Complete: true}, Launch: &Launch{EnvNames: names}}}
+	}
+	if got := CausesOf(with("a", "A", "B"), with("b", "B", "A")); len(got) > 0 {
+		t.Errorf("CausesOf = %q, want none", got)
+	}
+	if got := CausesOf(with("a", "A", "B"), with("b", "A")); !slices.Equal(got, []Cause{CauseLaunch}) {
+		t.Errorf("CausesOf = %q, want launch_conditions", got)
+	}
+}
