@@ -115,9 +115,9 @@ func TestSurroundings(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := description(t, r)
-				want := fmt.Sprintf(`args=["a b" "$(id)"] cwd=/home/reader host=reader uid=1000 env=["HOME=/home/reader" "LANG=C.UTF-8" "%s=placeholder-%s" "PATH=%s" "TMPDIR=/tmp"]`,
+				want := fmt.Sprintf(`args=["a b" "$(id)"] cwd=/home/reader host=reader uid=1000 parent=1 env=["HOME=/home/reader" "LANG=C.UTF-8" "%s=placeholder-%s" "PATH=%s" "TMPDIR=/tmp"]`,
 					cfg.Env[0], cfg.Env[0], systemPath)
-				// bubblewrap adds PWD; the order of variables is no matter.
+				// Only the end of a namespace's first process ends all others. bubblewrap adds PWD; the order of variables is no matter.
 				for _, part := range append(strings.Fields(want[strings.Index(want, "cwd="):]), `args=["a b" "$(id)"]`) {
 					if part = strings.Trim(part, "[]"); !strings.Contains(got, strings.TrimPrefix(part, "env=[")) {
 						t.Errorf("Read(look) = %s, want it to hold %s", got, part)

@@ -22,7 +22,8 @@ const (
 	setupTime = 10 * time.Second
 	// watchPeriod is how often memory and processes are counted.
 	watchPeriod = 100 * time.Millisecond
-	// endTime is what the program inside may take to end; then it is killed.
+	// endTime is what the program inside may take to end; then all below it are
+	// killed, and after as long again it.
 	endTime = 3 * time.Second
 	// keptStderr is how much of the end of standard error is kept, in bytes.
 	keptStderr = 4 << 10
@@ -235,16 +236,28 @@ func (p *process) hangUp() {
 	p.stopOnce.Do(func() {
 		p.control.Close()
 		go func() {
-			select {
-			case <-p.exited:
-			case <-time.After(endTime):
-				for _, t := range descendants(p.cmd.Process.Pid) {
-					syscall.Kill(t.pid, syscall.SIGKILL)
-				}
+			if p.exits(endTime) {
+				return
+			}
+			for _, t := range descendants(p.cmd.Process.Pid) {
+				syscall.Kill(t.pid, syscall.SIGKILL)
+			}
+			// What waited for these ends after them; killed with them it may end before.
+			if !p.exits(endTime) {
 				p.cmd.Process.Kill()
 			}
 		}()
 	})
+}
+
+// exits reports whether the process that was started ends within d.
+func (p *process) exits(d time.Duration) bool {
+	select {
+	case <-p.exited:
+		return true
+	case <-time.After(d):
+		return false
+	}
 }
 
 // stop ends the server, waits until nothing of it is left, and closes the pipes.

@@ -199,8 +199,10 @@ func (j *job) bubblewrap() ([]string, error) {
 		return nil, errors.New("it is not installed")
 	}
 	const self = "/run/reader"
+	// The program inside is the first process of the namespace, so that bubblewrap
+	// ends after all others have. A first process of its own it does not wait for.
 	size := fmt.Sprint(j.cfg.Limits.File)
-	w := []string{path, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent", "--new-session",
+	w := []string{path, "--unshare-user", "--unshare-pid", "--as-pid-1", "--unshare-ipc", "--unshare-uts", "--die-with-parent", "--new-session",
 		"--uid", fmt.Sprint(serverID), "--gid", fmt.Sprint(serverID), "--hostname", sandboxHost, "--clearenv"}
 	if j.cfg.Network == NetworkNone {
 		w = append(w, "--unshare-net")

@@ -178,7 +178,7 @@ func look(args []string) string {
 	var b strings.Builder
 	cwd, _ := os.Getwd()
 	host, _ := os.Hostname()
-	fmt.Fprintf(&b, "args=%q cwd=%s host=%s uid=%d env=%q", args, cwd, host, os.Getuid(), os.Environ())
+	fmt.Fprintf(&b, "args=%q cwd=%s host=%s uid=%d parent=%d env=%q", args, cwd, host, os.Getuid(), os.Getppid(), os.Environ())
 	interfaces, _ := net.Interfaces()
 	for _, i := range interfaces {
 		if i.Flags&net.FlagUp != 0 {
