@@ -48,16 +48,14 @@ func ReadingOf(o Observation, methodology string) Reading {
 	return r
 }
 
-// unknownOf returns the members that a capture of ours leaves out.
+// unknownOf returns the members that are not known although a row of ours has them
+// or leaves them out. A version that it leaves out was not named by the server,
+// which is known.
 func unknownOf(c Capture) []string {
-	var m []string
-	if c.Protocol.Negotiated == "" {
-		m = append(m, memberNegotiated)
-	}
 	if l := c.Launch; l != nil && l.Package != "" && l.ResolvedVersion == "" {
-		m = append(m, memberVersion)
+		return []string{memberVersion}
 	}
-	return m
+	return nil
 }
 
 // A Verdict says what comparing two readings gave. The set is closed.
@@ -114,7 +112,8 @@ var memberOrder = []string{memberCapture, memberComplete, memberNegotiated, memb
 //
 // A member that a capture omits is not known. It is not equal to anything, not even
 // to one omitted by the other side: a difference between digests is then never
-// drift, and the member is listed.
+// drift, and the member is listed. In a row of ours an omitted protocol.negotiated is
+// known: the server named no version.
 func Compare(a, b Reading) Comparison {
 	if m := unlike(a, b); len(m) > 0 {
 		return Comparison{VerdictNotComparable, m, causesOf(a, b, false)}

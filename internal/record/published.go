@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,11 +32,12 @@ var formatMembers = []string{"format", "digestFormat", "digest_format", "profile
 // head.ordered or asked for the protocol version of v1.
 //
 // Of a capture that is left out, pages.complete, protocol.negotiated and
-// protocol.versionHeader are unknown; versionHeader does not apply to stdio. A launch
-// that is left out means that the reader did not start the server, if the transport
-// is stated and not stdio; otherwise it is unknown. Within a launch, args, envNames,
-// envValues and network are unknown where they are left out, and resolvedVersion
-// where there is a package.
+// protocol.versionHeader are unknown; versionHeader does not apply to stdio, and a
+// row of ours, which has since beside head.identity, leaves negotiated out where the
+// server named no version. A launch that is left out means that the reader did not
+// start the server, if the transport is stated and not stdio; otherwise it is
+// unknown. Within a launch, args, envNames, envValues and network are unknown where
+// they are left out, and resolvedVersion where there is a package.
 //
 // The error says that b is no JSON object.
 func ReadPublished(b []byte) (Reading, error) {
@@ -76,6 +78,9 @@ func ReadPublished(b []byte) (Reading, error) {
 		if c := h.value.Get("capture"); r.Capture == nil && c != nil && c.Kind == canon.Object {
 			r.Capture, r.Unknown = readCapture(c)
 		}
+	}
+	if r.Member == "head.identity" && v.Get("since") != nil { // a row of ours
+		r.Unknown = slices.DeleteFunc(r.Unknown, func(m string) bool { return m == memberNegotiated })
 	}
 	r.format(v)
 	return r, nil
